@@ -1,0 +1,1 @@
+"""The recipe of the bundled model ``unet-nuclei``: data, training, decoding, export."""

@@ -1,0 +1,138 @@
+"""Figures of merit: foreground IoU and average precision at IoU 0.5."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+import torch
+from numpy.typing import NDArray
+from torch import nn
+
+from .data import MODALITIES, Sample
+from .decode import ObjectRule, objects, softmax
+
+MULTIPLE = 16
+
+
+@dataclass(frozen=True, slots=True)
+class Score:
+    """What one image scored.
+
+    Attributes
+    ----------
+    iou
+        Intersection over union of the foreground.
+    found, spurious, missed
+        Numbers of nuclei matched at IoU above 0.5, of objects without a nucleus
+        and of nuclei without an object.
+    """
+
+    modality: str
+    iou: float
+    found: int
+    spurious: int
+    missed: int
+
+    @property
+    def ap50(self) -> float:
+        """Return found / (found + spurious + missed), 1 for an empty image left empty."""
+        total = self.found + self.spurious + self.missed
+        return self.found / total if total else 1.0
+
+
+def pad_to_multiple(image: NDArray[np.float32]) -> NDArray[np.float32]:
+    """Reflect (Y, X, 3) at the far edges up to a multiple of 16 pixels."""
+    height, width = image.shape[:2]
+    padding = ((0, -height % MULTIPLE), (0, -width % MULTIPLE), (0, 0))
+    return np.pad(image, padding, mode="reflect")
+
+
+def predict_all(net: nn.Module, samples: list[Sample]) -> list[NDArray[np.float32]]:
+    """Run the network in float32 on whole images.
+
+    Parameters
+    ----------
+    net
+        The network; it is put in evaluation mode.
+    samples
+        The images.
+
+    Returns
+    -------
+    list of numpy.ndarray
+        float32 (3, Y, X) probabilities of each image.
+    """
+    net.eval()
+    results = []
+    for sample in samples:
+        height, width = sample.labels.shape
+        padded = pad_to_multiple(sample.normalised()).transpose(2, 0, 1)[None]
+        with torch.inference_mode():
+            logits = net(torch.from_numpy(np.ascontiguousarray(padded)))[0].numpy()
+        results.append(softmax(logits[:, :height, :width]))
+    return results
+
+
+def score_all(
+    samples: list[Sample],
+    probabilities: list[NDArray[np.float32]],
+    rule: ObjectRule | None = None,
+) -> list[Score]:
+    """Decode each image and compare it with the annotation."""
+    rule = rule or ObjectRule()
+    pairs = zip(samples, probabilities, strict=True)
+    return [score(s.modality, s.labels, objects(p, rule)) for s, p in pairs]
+
+
+def score(
+    modality: str, truth: NDArray[np.integer], found: NDArray[np.integer]
+) -> Score:
+    """Compare two label images.
+
+    Parameters
+    ----------
+    modality
+        Kept in the score.
+    truth, found
+        (Y, X) ids, 0 for background.
+
+    Returns
+    -------
+    Score
+    """
+    either = ((truth > 0) | (found > 0)).sum()
+    iou = ((truth > 0) & (found > 0)).sum() / either if either else 1.0
+    matches, true_count, found_count = count_matches(truth, found)
+    return Score(modality, float(iou), matches, found_count - matches, true_count - matches)
+
+
+def count_matches(
+    truth: NDArray[np.integer], found: NDArray[np.integer]
+) -> tuple[int, int, int]:
+    """Return the pairs with IoU above 0.5 (they are unique) and both numbers of objects."""
+    _, a = np.unique(truth, return_inverse=True)
+    _, b = np.unique(found, return_inverse=True)
+    a, b = a.ravel() + (truth.min() > 0), b.ravel() + (found.min() > 0)
+    table = np.zeros((a.max() + 1, b.max() + 1), np.int64)
+    np.add.at(table, (a, b), 1)
+    union = table.sum(1, keepdims=True) + table.sum(0, keepdims=True) - table
+    matched = (table[1:, 1:] > 0.5 * union[1:, 1:]).sum()
+    return int(matched), table.shape[0] - 1, table.shape[1] - 1
+
+
+def mean_scores(scores: list[Score]) -> dict[str, dict[str, float]]:
+    """Return IoU and AP averaged over images, and AP pooled over nuclei, by modality."""
+    groups = {m: [s for s in scores if s.modality == m] for m in MODALITIES} | {"all": scores}
+    return {name: _means(group) for name, group in groups.items() if group}
+
+
+def _means(scores: list[Score]) -> dict[str, float]:
+    found = sum(s.found for s in scores)
+    total = sum(s.found + s.spurious + s.missed for s in scores)
+    return {
+        "images": len(scores),
+        "iou": float(np.mean([s.iou for s in scores])),
+        "ap50": float(np.mean([s.ap50 for s in scores])),
+        "ap50_pooled": found / total if total else 1.0,
+    }

@@ -1,0 +1,1 @@
+"""Run ONNX segmentation and background-removal models on images of any size."""

@@ -1,0 +1,1 @@
+"""Images in and results out: arrays, stacks and files."""

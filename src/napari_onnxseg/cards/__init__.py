@@ -1,0 +1,1 @@
+"""What a model is: one card, whoever described it."""

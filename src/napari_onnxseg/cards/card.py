@@ -1,0 +1,197 @@
+"""What a model is: everything a run needs to know, and where each fact came from."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from fractions import Fraction
+from pathlib import Path
+from typing import Literal
+
+from napari_onnxseg.prepare.channels import ColourOrder
+from napari_onnxseg.prepare.normalize import Normalization
+
+Task = Literal["semantic", "matting"]
+Layout = Literal["NCHW", "NHWC", "NCDHW", "NDHWC", "NHW", "NDHW"]
+ScoreKind = Literal["logits", "probabilities", "labels"]
+Fact = Literal["user", "card", "graph", "assumed"]
+
+
+@dataclass(frozen=True, slots=True)
+class TensorSpec:
+    """One input or output of the graph, as the file declares it.
+
+    Parameters
+    ----------
+    name : str
+        Name in the graph.
+    dtype : str
+        Numpy name of the element type, such as ``"float32"``.
+    layout : {"NCHW", "NHWC", "NCDHW", "NDHWC", "NHW", "NDHW"}
+        Order of the axes; the last two are outputs without a channel axis.
+    batch : int or None
+        Fixed batch size, or None when free.
+    channels : int or None
+        Number of channels (classes for an output), or None when the file leaves it open.
+    sides : tuple of (int or None)
+        Fixed spatial sides in pixels, None for each free one.
+    """
+
+    name: str
+    dtype: str
+    layout: Layout
+    batch: int | None
+    channels: int | None
+    sides: tuple[int | None, ...]
+
+    @property
+    def spatial_ndim(self) -> int:
+        """Spatial axes, 2 or 3."""
+        return len(self.sides)
+
+
+@dataclass(frozen=True, slots=True)
+class Geometry:
+    """How output pixels relate to input pixels, from the graph.
+
+    Parameters
+    ----------
+    multiple : tuple of int
+        Total downsampling per spatial axis; tile starts and sides lie on it.
+    halo : tuple of int
+        Smallest halo in pixels (a multiple of ``multiple``) for which tiles equal the
+        whole image when kept parts start and end on multiples.
+    radius : tuple of int
+        Receptive radius in pixels.
+    ratio : tuple of Fraction
+        Output pixels per input pixel.
+    shrink : tuple of int
+        Input pixels per side that the output does not cover (networks without padding).
+    breakers : tuple of str
+        Operators that make exact tiling impossible, in words; empty when exact.
+    bytes_per_px : float
+        Working memory of one run per input pixel.
+    """
+
+    multiple: tuple[int, ...]
+    halo: tuple[int, ...]
+    radius: tuple[int, ...]
+    ratio: tuple[Fraction, ...]
+    shrink: tuple[int, ...]
+    breakers: tuple[str, ...]
+    bytes_per_px: float
+
+    @property
+    def exact(self) -> bool:
+        """Whether tiles can equal the whole image bit for bit."""
+        return not self.breakers
+
+
+@dataclass(frozen=True, slots=True)
+class ClassInfo:
+    """One semantic class.
+
+    Parameters
+    ----------
+    id : int
+        Value in the label map; 0 is background.
+    name : str
+        What people call it.
+    colour : str or None
+        ``#rrggbb``, or None for a transparent class.
+    """
+
+    id: int
+    name: str
+    colour: str | None
+
+
+@dataclass(frozen=True, slots=True)
+class ObjectRule:
+    """How class scores become separate objects.
+
+    Parameters
+    ----------
+    method : {"components", "watershed"}
+        Connected components of the foreground, or watershed from seeds.
+    inside : int
+        Class whose probability marks the inside of an object.
+    border : int or None
+        Class that separates touching objects; part of the foreground.
+    foreground_threshold : float
+        Objects are where P(inside) + P(border) exceeds it, in [0, 1].
+    seed_threshold : float
+        Seeds are the components where P(inside) exceeds it, in [0, 1].
+    min_area_px : int
+        Smaller objects are dropped.
+    landscape : {"score", "distance"}
+        What the watershed floods: minus P(inside), or minus the distance to the outside.
+    """
+
+    method: Literal["components", "watershed"]
+    inside: int = 1
+    border: int | None = None
+    foreground_threshold: float = 0.5
+    seed_threshold: float = 0.5
+    min_area_px: int = 0
+    landscape: Literal["score", "distance"] = "score"
+
+
+@dataclass(frozen=True, slots=True)
+class ModelCard:
+    """A model and every fact that a run needs.
+
+    Parameters
+    ----------
+    name : str
+        Short name, as in the catalogue, or the file's stem.
+    title : str
+        One line for people.
+    description : str
+        What it is for, in a sentence or two.
+    task : {"semantic", "matting"}
+        Classes per pixel, or the opacity of one subject.
+    path : Path
+        The ``.onnx`` file, absolute.
+    sha256 : str
+        Hash of that file.
+    input, output : TensorSpec
+        The tensors used; the graph wins over any description.
+    geometry : Geometry
+        From the graph.
+    normalization : Normalization
+        What the network was trained on.
+    colour_order : {"RGB", "BGR"}
+        Order of colour channels at the input.
+    scores : {"logits", "probabilities", "labels"}
+        What the output holds.
+    classes : tuple of ClassInfo
+        By ascending id, background first; empty for matting.
+    objects : ObjectRule or None
+        How to separate objects, when the model is made for it.
+    licence, origin : str
+        Terms, and who made it from what.
+    facts : mapping of str to {"user", "card", "graph", "assumed"}
+        Where each field above came from.
+    notes : tuple of str
+        Sentences the user should read: guesses and contradictions.
+    """
+
+    name: str
+    title: str
+    description: str
+    task: Task
+    path: Path
+    sha256: str
+    input: TensorSpec
+    output: TensorSpec
+    geometry: Geometry
+    normalization: Normalization
+    colour_order: ColourOrder
+    scores: ScoreKind
+    classes: tuple[ClassInfo, ...] = ()
+    objects: ObjectRule | None = None
+    licence: str = ""
+    origin: str = ""
+    facts: Mapping[str, Fact] = field(default_factory=dict)
+    notes: tuple[str, ...] = ()

@@ -1,0 +1,1 @@
+"""Scores to meaning: labels, confidence, objects, alpha mattes."""

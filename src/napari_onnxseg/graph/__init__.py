@@ -1,0 +1,1 @@
+"""The ONNX file: what it declares and what its operators imply."""

@@ -1,0 +1,223 @@
+"""What a user can choose, what a run reports, and what it gives back."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any, Literal, Protocol
+
+from napari_onnxseg.cards.card import ModelCard
+from napari_onnxseg.prepare.channels import ColourOrder
+from napari_onnxseg.prepare.normalize import Normalization
+from napari_onnxseg.tiling.region import Region
+from napari_onnxseg.types import AnyArray, Batch, Rgba, Scores
+
+Sides = int | tuple[int, ...]
+
+
+class Predictor(Protocol):
+    """Anything that turns (N, C, ...) network input into (N, K, ...) float32 scores."""
+
+    def __call__(self, batch: Batch, /) -> Scores:
+        """Run the network once."""
+        ...
+
+
+@dataclass(frozen=True, slots=True)
+class SegmentJob:
+    """Every choice of a semantic segmentation; None means: decided from model and image.
+
+    Parameters
+    ----------
+    model : str or Path
+        Name in the catalogue, or an ``.onnx`` file.
+    device : str
+        ``"auto"``, ``"cpu"``, ``"gpu"``, ``"cuda"``, ``"cuda:1"`` or another provider's
+        name. ``"auto"`` may fall back to the CPU and says so; any other name either runs
+        there or raises `DeviceError`.
+    tile, halo, overlap : int or tuple of int, optional
+        Pixels per spatial axis: what the network sees, what is thrown away on each inner
+        side, and what neighbours share and blend.
+    batch : int, optional
+        Tiles per run of the network; capped by a fixed batch of the model.
+    workers : int, optional
+        Tiles worked on at once.
+    index : tuple of (int or None), optional
+        Which planes: one entry per leading axis, an int picks, None takes all.
+    channel_axis : int, optional
+        Axis of the image that holds channels; never guessed from the shape.
+    rgb : bool
+        Whether the last axis holds red, green, blue (and alpha).
+    channels : tuple of int, optional
+        Image channel fed to each model channel, in order.
+    colour_order : {"RGB", "BGR"}, optional
+        Overrides the card.
+    normalization : Normalization, optional
+        Overrides the card.
+    statistics : {"image", "plane"}
+        Measure intensity statistics over the whole image, or for each plane of a stack.
+    nodata : float, optional
+        Pixels of this value are no data, as NaN always is.
+    threshold : float
+        For one-channel models: foreground where the probability exceeds it.
+    confidence : bool
+        Also return the probability of the chosen class.
+    objects : bool
+        Also return separate objects, when the card says how.
+    """
+
+    model: str | Path
+    device: str = "auto"
+    tile: Sides | None = None
+    halo: Sides | None = None
+    overlap: Sides | None = None
+    batch: int | None = None
+    workers: int | None = None
+    index: tuple[int | None, ...] | None = None
+    channel_axis: int | None = None
+    rgb: bool = False
+    channels: tuple[int, ...] | None = None
+    colour_order: ColourOrder | None = None
+    normalization: Normalization | None = None
+    statistics: Literal["image", "plane"] = "image"
+    nodata: float | None = None
+    threshold: float = 0.5
+    confidence: bool = False
+    objects: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class MatteJob:
+    """Every choice of a background removal; None means: decided from model and image.
+
+    Parameters
+    ----------
+    model : str or Path
+        Name in the catalogue, or an ``.onnx`` file.
+    device : str
+        As in `SegmentJob`.
+    feather_px : float
+        Standard deviation of a Gaussian on the alpha at the model's side; 0, 3 or 5.
+    threshold : float, optional
+        Cut the alpha to 0 or 1 there; None keeps it soft.
+    background : str, optional
+        None keeps the background transparent; ``"white"``, a colour name or ``#rrggbb``
+        puts the subject on that colour, opaque.
+    workers : int, optional
+        Threads of the model.
+    index : tuple of (int or None), optional
+        As in `SegmentJob`.
+    channel_axis : int, optional
+        As in `SegmentJob`.
+    rgb : bool
+        As in `SegmentJob`.
+    channels : tuple of int, optional
+        As in `SegmentJob`.
+    colour_order : {"RGB", "BGR"}, optional
+        Overrides the card.
+    normalization : Normalization, optional
+        Overrides the card.
+    nodata : float, optional
+        As in `SegmentJob`; such pixels come out transparent.
+    """
+
+    model: str | Path = "u2netp"
+    device: str = "auto"
+    feather_px: float = 0.0
+    threshold: float | None = None
+    background: str | None = None
+    workers: int | None = None
+    index: tuple[int | None, ...] | None = None
+    channel_axis: int | None = None
+    rgb: bool = False
+    channels: tuple[int, ...] | None = None
+    colour_order: ColourOrder | None = None
+    normalization: Normalization | None = None
+    nodata: float | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Progress:
+    """One step of a run.
+
+    Parameters
+    ----------
+    done, total : int
+        Steps finished and planned (tiles, for a segmentation).
+    index : tuple of int
+        Plane of the stack, one entry per leading axis of the result.
+    region : Region or None
+        The block of the result that is now final, in pixels; None when no block is.
+    stage : str
+        What is being done, for people: ``"loading"``, ``"statistics"``, ``"tiles"``,
+        ``"objects"``.
+    """
+
+    done: int
+    total: int
+    index: tuple[int, ...] = ()
+    region: Region | None = None
+    stage: str = "tiles"
+
+
+@dataclass(frozen=True, slots=True)
+class SegmentResult:
+    """What a segmentation gives back.
+
+    Parameters
+    ----------
+    labels : numpy.ndarray
+        (..., Y, X) uint8 (up to 256 classes) or uint16, class ids, writable.
+    card : ModelCard
+        The model.
+    device : str
+        What really ran, such as ``"CPU"`` or ``"CUDA 0 (NVIDIA ...)"``.
+    seconds : mapping of str to float
+        Time of each stage; ``"total"`` is the wall clock.
+    notes : tuple of str
+        Sentences for the user: fallbacks, guesses, non-finite scores, a diagnosis.
+    record : mapping
+        The run in JSON-able form, for ``layer.metadata["onnxseg"]`` and side files.
+    confidence : numpy.ndarray or None
+        (..., Y, X) uint8, probability of the chosen class times 255.
+    objects : numpy.ndarray or None
+        (..., Y, X) int32, 0 background, one id an object.
+    """
+
+    labels: AnyArray
+    card: ModelCard
+    device: str
+    seconds: Mapping[str, float]
+    notes: tuple[str, ...] = ()
+    record: Mapping[str, Any] = field(default_factory=dict)
+    confidence: AnyArray | None = None
+    objects: AnyArray | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class MatteResult:
+    """What a background removal gives back.
+
+    Parameters
+    ----------
+    rgba : numpy.ndarray
+        (..., Y, X, 4) uint8, straight alpha.
+    card : ModelCard
+        The model.
+    device : str
+        What really ran.
+    seconds : mapping of str to float
+        Time of each stage; ``"total"`` is the wall clock.
+    notes : tuple of str
+        Sentences for the user.
+    record : mapping
+        The run in JSON-able form.
+    """
+
+    rgba: Rgba
+    card: ModelCard
+    device: str
+    seconds: Mapping[str, float]
+    notes: tuple[str, ...] = ()
+    record: Mapping[str, Any] = field(default_factory=dict)

@@ -1,0 +1,1 @@
+"""The napari door: dock widgets, worker and layers."""

@@ -1,0 +1,1 @@
+"""Pixels to network input: channels, normalisation, statistics, resampling."""

@@ -1,0 +1,1 @@
+"""The running model: devices and ONNX Runtime sessions."""

@@ -1,0 +1,1 @@
+"""Where to look: regions, tiles and how their results are put together."""
