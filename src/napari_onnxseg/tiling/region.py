@@ -6,6 +6,9 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from math import prod
 
+import numpy as np
+from numpy.typing import NDArray
+
 from napari_onnxseg.errors import TileError
 
 
@@ -31,9 +34,13 @@ class Region:
 
     def __post_init__(self) -> None:
         if len(self.start) != len(self.stop):
-            raise TileError(f"A region needs as many starts as stops, got {self.start}, {self.stop}.")
+            raise TileError(
+                f"A region needs as many starts as stops, got {self.start}, {self.stop}."
+            )
         if any(b < a for a, b in zip(self.start, self.stop, strict=True)):
-            raise TileError(f"A region cannot stop before it starts, got {self.start} to {self.stop}.")
+            raise TileError(
+                f"A region cannot stop before it starts, got {self.start} to {self.stop}."
+            )
 
     @classmethod
     def of_shape(cls, shape: Sequence[int]) -> Region:
@@ -88,3 +95,27 @@ class Region:
     def relative_to(self, origin: Region) -> Region:
         """Return the box in the pixel coordinates of ``origin``."""
         return self.shift(tuple(-a for a in origin.start))
+
+
+def reflected(start: int, stop: int, length: int) -> NDArray[np.intp]:
+    """Return which pixel of an axis stands at each place of a span that may leave it.
+
+    Parameters
+    ----------
+    start, stop : int
+        Half-open span in pixels; it may lie outside ``[0, length)`` by any distance.
+    length : int
+        Pixels on the axis, at least 1.
+
+    Returns
+    -------
+    numpy.ndarray
+        (stop - start,) intp, in ``[0, length)``: what `numpy.pad` does with
+        ``mode="reflect"``, the border pixel not repeated; one pixel alone fills everything.
+    """
+    places = np.arange(start, stop, dtype=np.intp)
+    if length == 1:
+        return np.zeros_like(places)
+    period = 2 * (length - 1)
+    folded = places % period
+    return np.minimum(folded, period - folded)
