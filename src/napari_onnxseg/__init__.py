@@ -1,1 +1,88 @@
 """Run ONNX segmentation and background-removal models on images of any size."""
+
+from __future__ import annotations
+
+from importlib import import_module
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    from napari_onnxseg.cards.card import ModelCard
+    from napari_onnxseg.cards.read import list_models, load_card
+    from napari_onnxseg.errors import (
+        CancelledError,
+        ChoiceError,
+        DeviceError,
+        FileFormatError,
+        ImageError,
+        ModelError,
+        ModelNotFoundError,
+        OnnxSegError,
+        OutOfMemoryError,
+        RunError,
+        TileError,
+    )
+    from napari_onnxseg.pipeline.job import (
+        MatteJob,
+        MatteResult,
+        Progress,
+        SegmentJob,
+        SegmentResult,
+    )
+    from napari_onnxseg.pipeline.matting import matte_image
+    from napari_onnxseg.pipeline.semantic import segment_image
+    from napari_onnxseg.prepare.normalize import Normalization
+
+    __version__: str
+
+__all__ = [
+    "CancelledError",
+    "ChoiceError",
+    "DeviceError",
+    "FileFormatError",
+    "ImageError",
+    "MatteJob",
+    "MatteResult",
+    "ModelCard",
+    "ModelError",
+    "ModelNotFoundError",
+    "Normalization",
+    "OnnxSegError",
+    "OutOfMemoryError",
+    "Progress",
+    "RunError",
+    "SegmentJob",
+    "SegmentResult",
+    "TileError",
+    "__version__",
+    "list_models",
+    "load_card",
+    "matte_image",
+    "segment_image",
+]
+
+_ELSEWHERE = {
+    "ModelCard": "cards.card",
+    "Normalization": "prepare.normalize",
+    "list_models": "cards.read",
+    "load_card": "cards.read",
+    "matte_image": "pipeline.matting",
+    "segment_image": "pipeline.semantic",
+    **dict.fromkeys(
+        ("MatteJob", "MatteResult", "Progress", "SegmentJob", "SegmentResult"), "pipeline.job"
+    ),
+}
+
+
+def __getattr__(name: str) -> Any:
+    """Import a public name when it is first asked for, so that importing costs nothing."""
+    if name == "__version__":
+        return import_module("importlib.metadata").version("napari-onnxseg")
+    if name not in __all__:
+        raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
+    value = getattr(import_module(f"{__name__}.{_ELSEWHERE.get(name, 'errors')}"), name)
+    globals()[name] = value
+    return value
+
+
+def __dir__() -> list[str]:
+    return sorted(__all__)

@@ -1,0 +1,100 @@
+"""The command ``onnxseg``: its verbs, each of which imports its work only when it is called."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import replace
+from importlib.metadata import version
+from typing import Annotated, Any
+
+import typer
+
+from napari_onnxseg.cli.faults import told
+from napari_onnxseg.cli.files import CutOutFiles, Files
+from napari_onnxseg.cli.options import OPTIONS, with_choices
+from napari_onnxseg.cli.screen import show
+from napari_onnxseg.pipeline.job import MatteJob, SegmentJob
+
+app = typer.Typer(
+    name="onnxseg",
+    help="Run ONNX segmentation and background-removal models on images of any size.",
+    epilog="Exit codes: 0 all done, 1 something failed, 2 wrong usage, 3 device refused,"
+    " 130 cancelled.",
+    no_args_is_help=True,
+    pretty_exceptions_enable=False,
+    context_settings={"help_option_names": ["-h", "--help"]},
+)
+models = typer.Typer(help="The models that can be used by name.", no_args_is_help=True)
+app.add_typer(models, name="models")
+
+AsJson = Annotated[bool, typer.Option("--json", help="Print one JSON object and nothing else.")]
+
+
+def _version(wanted: bool) -> None:
+    """Print the version and end."""
+    if wanted:
+        show(f"onnxseg {version('napari-onnxseg')}")
+        raise typer.Exit
+
+
+@app.callback()
+def _app(
+    shown: Annotated[
+        bool,
+        typer.Option("--version", callback=_version, is_eager=True, help="Print the version."),
+    ] = False,
+) -> None:
+    """Run ONNX segmentation and background-removal models on images of any size."""
+
+
+@app.command("segment")
+@with_choices(SegmentJob, Files)
+def _segment(files: Files, choices: Mapping[str, Any]) -> None:
+    """Segment images into classes; writes one label image for each."""
+    from napari_onnxseg.cli.segment import segment_files
+
+    segment_files(files, choices)
+
+
+@app.command("matte")
+@with_choices(
+    MatteJob,
+    CutOutFiles,
+    threshold=replace(OPTIONS["threshold"], help="Cut the alpha to 0 or 1 there; soft by default."),
+    workers=replace(OPTIONS["workers"], help="Threads of the model."),
+)
+def _matte(files: CutOutFiles, choices: Mapping[str, Any]) -> None:
+    """Cut the main subject out of images; writes one image with alpha for each."""
+    from napari_onnxseg.cli.matte import matte_files
+
+    matte_files(files, choices)
+
+
+@models.command("list")
+def _list(as_json: AsJson = False) -> None:
+    """List the models that can be used by name."""
+    from napari_onnxseg.cli.models import list_all
+
+    with told(as_json):
+        list_all(as_json)
+
+
+@models.command("show")
+def _show(
+    model: Annotated[str, typer.Argument(help="Name in the list, or an .onnx file.")],
+    as_json: AsJson = False,
+) -> None:
+    """Show everything a run knows about a model, and where each fact came from."""
+    from napari_onnxseg.cli.models import show_one
+
+    with told(as_json):
+        show_one(model, as_json)
+
+
+@app.command("doctor")
+def _doctor(as_json: AsJson = False) -> None:
+    """Examine what this computer can run models on."""
+    from napari_onnxseg.cli.doctor import examine_all
+
+    with told(as_json):
+        examine_all(as_json)

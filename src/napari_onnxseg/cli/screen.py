@@ -1,0 +1,47 @@
+"""Standard output for results, standard error for everything said along the way."""
+
+from __future__ import annotations
+
+import json
+import sys
+from collections.abc import Mapping, Sequence
+from functools import cache
+from typing import Any
+
+from rich.console import Console
+from rich.markup import escape
+from rich.table import Table
+
+
+@cache
+def errors() -> Console:
+    """Return the console on standard error."""
+    return Console(stderr=True, highlight=False, soft_wrap=True)
+
+
+def say(markup: str, text: str = "") -> None:
+    """Print a line on standard error: our own markup, then text taken literally."""
+    errors().print(markup + escape(text))
+
+
+def show(text: str) -> None:
+    """Print plain text on standard output."""
+    sys.stdout.write(text + "\n")
+
+
+def show_table(columns: Sequence[str], rows: Sequence[Sequence[str]]) -> None:
+    """Print rows under column titles on standard output."""
+    table = Table(*columns, box=None, pad_edge=False, header_style="bold")
+    for row in rows:
+        table.add_row(*(escape(cell) for cell in row))
+    Console(highlight=False).print(table)
+
+
+def print_json(content: Mapping[str, Any]) -> None:
+    """Print one JSON object, the only thing on standard output."""
+    show(json.dumps(content, ensure_ascii=False, indent=2, default=_plain))
+
+
+def _plain(value: Any) -> Any:
+    """Return numpy numbers as Python ones and everything else as text."""
+    return value.item() if hasattr(value, "item") else str(value)
