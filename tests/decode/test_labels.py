@@ -143,7 +143,7 @@ def test_large_finite_scores_are_not_counted_as_infinite():
 
 
 def test_softmax_is_applied_once_and_survives_large_logits():
-    logits = np.array([1000.0, 1001.0, -1000.0], np.float32).reshape(3, 1, 1)
+    logits = np.array([1000.0, 1001.0, -3e38], np.float32).reshape(3, 1, 1)
     result = to_probabilities(logits, "logits")
     np.testing.assert_allclose(result.ravel(), [0.26894143, 0.7310586, 0], rtol=1e-5, atol=1e-30)
     assert to_probabilities(result, "probabilities") is result

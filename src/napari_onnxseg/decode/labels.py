@@ -2,20 +2,17 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
 from math import inf, log
 from typing import Any, Literal
 
 import numpy as np
 from numpy.typing import NDArray
 
+from napari_onnxseg.decode.blocks import rows_per_block
 from napari_onnxseg.errors import ChoiceError, ModelError
 from napari_onnxseg.types import AnyArray, Labels, Mask, Scores
 
 ScoreKind = Literal["logits", "probabilities", "labels"]
-
-BLOCK_PX = 32_768
-"""Pixels worked on at once, so that the buffers of a block stay in the processor's cache."""
 
 
 def label_dtype(classes: int) -> np.dtype[Any]:
@@ -79,8 +76,8 @@ def decode_labels(
     if len(scores) == 1:
         np.greater(scores[0], score_at(threshold, kind), out=_as_mask(out))
         return
-    for planes, target in _planes(scores, out):
-        _argmax(planes, target)
+    for plane in np.ndindex(out.shape[:-2]):
+        _argmax(scores[(slice(None), *plane)], out[plane])
 
 
 def score_at(threshold: float, kind: ScoreKind) -> float:
@@ -170,7 +167,7 @@ def _sigmoid(logits: Scores) -> Scores:
 
 def _softmax(logits: Scores) -> Scores:
     """Return the softmax over the first axis without overflow."""
-    with np.errstate(invalid="ignore"):
+    with np.errstate(over="ignore", invalid="ignore"):
         result: Scores = logits - logits.max(axis=0)
     np.exp(result, out=result)
     result /= result.sum(axis=0)
@@ -183,7 +180,7 @@ def _argmax(scores: AnyArray, out: Labels) -> None:
     Each step is one vectorised pass without int64 or masks:
     label = max(label, c * (score_c > best)), some 25 times faster than ``np.argmax``.
     """
-    rows = max(1, BLOCK_PX // max(1, out.shape[1]))
+    rows = rows_per_block(out.shape[1])
     shape = (min(rows, out.shape[0]), out.shape[1])
     best, above, ids = (
         np.empty(shape, scores.dtype),
@@ -206,21 +203,13 @@ def _argmax_block(scores: AnyArray, out: Labels, buffers: tuple[AnyArray, Mask, 
         np.greater(scores[number], best, out=above)
         np.multiply(above.view(np.uint8), out.dtype.type(number), out=ids)
         np.maximum(out, ids, out=out)
-        np.maximum(best, scores[number], out=best)
+        if number + 1 < len(scores):
+            np.maximum(best, scores[number], out=best)
 
 
 def _as_mask(out: Labels) -> NDArray[Any]:
     """Return uint8 labels as booleans of the same memory; wider ones as they are."""
     return out.view(np.bool_) if out.dtype.itemsize == 1 else out
-
-
-def _planes(scores: AnyArray, out: Labels) -> Iterator[tuple[AnyArray, Labels]]:
-    """Split (K, Z, Y, X) and (Z, Y, X) into planes; a plane comes back as it is."""
-    if out.ndim == 2:
-        yield scores, out
-        return
-    for number in range(len(out)):
-        yield from _planes(scores[:, number], out[number])
 
 
 def _check_shapes(scores: AnyArray, out: Labels) -> None:
@@ -241,7 +230,7 @@ def _cast_ids(ids: AnyArray, out: Labels) -> None:
         raise ModelError(
             f"The model gave class ids of shape {ids.shape} for an image block of {out.shape} px."
         )
-    with np.errstate(invalid="ignore"):
+    with np.errstate(over="ignore", invalid="ignore"):
         out[...] = plane.astype(out.dtype)
     if not np.array_equal(out, plane):
         raise ModelError(
