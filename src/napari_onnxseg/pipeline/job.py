@@ -47,8 +47,9 @@ class SegmentJob:
         Which planes: one entry per leading axis, an int picks, None takes all.
     channel_axis : int, optional
         Axis of the image that holds channels; never guessed from the shape.
-    rgb : bool
-        Whether the last axis holds red, green, blue (and alpha).
+    rgb : bool, optional
+        Whether the last axis holds red, green, blue (and alpha); must be said when the
+        last axis has 3 or 4 entries, and is never guessed.
     channels : tuple of int, optional
         Image channel fed to each model channel, in order.
     colour_order : {"RGB", "BGR"}, optional
@@ -76,7 +77,7 @@ class SegmentJob:
     workers: int | None = None
     index: tuple[int | None, ...] | None = None
     channel_axis: int | None = None
-    rgb: bool = False
+    rgb: bool | None = None
     channels: tuple[int, ...] | None = None
     colour_order: ColourOrder | None = None
     normalization: Normalization | None = None
@@ -110,7 +111,7 @@ class MatteJob:
         As in `SegmentJob`.
     channel_axis : int, optional
         As in `SegmentJob`.
-    rgb : bool
+    rgb : bool, optional
         As in `SegmentJob`.
     channels : tuple of int, optional
         As in `SegmentJob`.
@@ -130,7 +131,7 @@ class MatteJob:
     workers: int | None = None
     index: tuple[int | None, ...] | None = None
     channel_axis: int | None = None
-    rgb: bool = False
+    rgb: bool | None = None
     channels: tuple[int, ...] | None = None
     colour_order: ColourOrder | None = None
     normalization: Normalization | None = None
@@ -147,8 +148,8 @@ class Progress:
         Steps finished and planned (tiles, for a segmentation).
     index : tuple of int
         Plane of the stack, one entry per leading axis of the result.
-    region : Region or None
-        The block of the result that is now final, in pixels; None when no block is.
+    regions : tuple of Region
+        The blocks of that plane that are now final, in pixels.
     stage : str
         What is being done, for people: ``"loading"``, ``"statistics"``, ``"tiles"``,
         ``"objects"``.
@@ -157,7 +158,7 @@ class Progress:
     done: int
     total: int
     index: tuple[int, ...] = ()
-    region: Region | None = None
+    regions: tuple[Region, ...] = ()
     stage: str = "tiles"
 
 

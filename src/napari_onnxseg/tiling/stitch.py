@@ -38,27 +38,70 @@ def stitch(plan: TilePlan, scores: Iterable[Scores]) -> Iterator[tuple[Region, S
     RunError
         When the scores of a tile do not have the shape of its kept part.
     """
-    return _blended(plan, scores) if plan.blends else _cropped(plan, scores)
+    stitcher = Stitcher(plan)
+    for _, part in zip(plan, scores, strict=True):
+        yield from stitcher.add(part)
 
 
-def _cropped(plan: TilePlan, scores: Iterable[Scores]) -> Iterator[tuple[Region, Scores]]:
-    """Pass each tile through, cut at the image."""
-    for tile, part in zip(plan, scores, strict=True):
+class Stitcher:
+    """Takes the scores of tiles one by one and gives back what they finish.
+
+    After the last tile of a plan it is ready for the first one of the next plane.
+
+    Parameters
+    ----------
+    plan : TilePlan
+        The tiles.
+    """
+
+    def __init__(self, plan: TilePlan) -> None:
+        self._plan = plan
+        self._begin()
+
+    def add(self, part: Scores) -> list[tuple[Region, Scores]]:
+        """Add the kept part of the next tile.
+
+        Parameters
+        ----------
+        part : numpy.ndarray
+            (K, *kept shape) float32.
+
+        Returns
+        -------
+        list of (Region, numpy.ndarray)
+            What is final now, as `stitch` yields it; empty while nothing is.
+
+        Raises
+        ------
+        RunError
+            When the scores do not have the shape of the kept part.
+        """
+        number, self._number = self._number, self._number + 1
+        tile = self._plan.tile_at(number)
         _check(tile, part)
-        yield from _inside(plan, tile.keep, part)
+        if not self._plan.blends:
+            finished = _inside(self._plan, tile.keep, part)
+        else:
+            finished = self._blend(number, tile, part)
+        if self._number == len(self._plan):
+            self._begin()
+        return finished
 
+    def _begin(self) -> None:
+        """Forget the plane before."""
+        self._number = 0
+        self._band = _Band(self._plan)
 
-def _blended(plan: TilePlan, scores: Iterable[Scores]) -> Iterator[tuple[Region, Scores]]:
-    """Add tiles into a band; after each row of tiles let go of what no later one touches."""
-    band = _Band(plan)
-    last = tuple(count - 1 for count in plan.grid)
-    for place, tile, part in zip(np.ndindex(plan.grid), plan, scores, strict=True):
-        _check(tile, part)
-        band.add(tile.keep, place, part)
-        if place[1:] == last[1:]:
-            more = place[0] < last[0]
-            done = plan.axes[0].keep(place[0] + 1)[0] if more else plan.padded[0]
-            yield from _inside(plan, *band.release(done))
+    def _blend(self, number: int, tile: Tile, part: Scores) -> list[tuple[Region, Scores]]:
+        """Add to the band; after a whole row of tiles let go of what no later one touches."""
+        grid = self._plan.grid
+        row, *across = (int(i) for i in np.unravel_index(number, grid))
+        self._band.add(tile.keep, (row, *across), part)
+        if across != [count - 1 for count in grid[1:]]:
+            return []
+        axis = self._plan.axes[0]
+        done = axis.keep(row + 1)[0] if row + 1 < grid[0] else self._plan.padded[0]
+        return _inside(self._plan, *self._band.release(done))
 
 
 class _Band:
@@ -107,9 +150,7 @@ def _check(tile: Tile, part: Scores) -> None:
         )
 
 
-def _inside(plan: TilePlan, region: Region, block: Scores) -> Iterator[tuple[Region, Scores]]:
-    """Cut a block at the image and yield it, unless nothing is left."""
-    image = Region.of_shape(plan.shape)
-    within = region.intersect(image)
-    if within.size:
-        yield within, block[:, *within.relative_to(region).slices]
+def _inside(plan: TilePlan, region: Region, block: Scores) -> list[tuple[Region, Scores]]:
+    """Cut a block at the image, or return nothing when it lies beside it."""
+    within = region.intersect(Region.of_shape(plan.shape))
+    return [(within, block[:, *within.relative_to(region).slices])] if within.size else []

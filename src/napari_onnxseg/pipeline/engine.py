@@ -1,0 +1,93 @@
+"""A network made ready for one run, with what it reported about itself."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass
+
+from napari_onnxseg.cards.card import ModelCard
+from napari_onnxseg.errors import OutOfMemoryError
+from napari_onnxseg.pipeline.cancel import Cancel
+from napari_onnxseg.pipeline.job import Predictor
+from napari_onnxseg.runtime.session import open_session, release
+
+
+@dataclass(frozen=True, slots=True)
+class Engine:
+    """A predictor and the facts of the run.
+
+    Parameters
+    ----------
+    predict : Predictor
+        (N, C, ...) to (N, K, ...); safe to call from several threads.
+    device : str
+        What really runs it.
+    output_shape : tuple of int or None
+        Shape that one batch gave, when it was tried.
+    notes : tuple of str
+        Fallbacks and operators that left the device.
+    """
+
+    predict: Predictor
+    device: str
+    output_shape: tuple[int, ...] | None
+    notes: tuple[str, ...]
+
+    def stop(self) -> None:
+        """End calls under way, when the predictor can."""
+        getattr(self.predict, "stop", lambda: None)()
+
+
+@contextmanager
+def started(
+    card: ModelCard,
+    device: str,
+    *,
+    threads: int,
+    batch_shape: tuple[int, ...],
+    cancel: Cancel,
+    predictor: Predictor | None = None,
+) -> Iterator[Engine]:
+    """Open (or reuse) the session of a model, warm it up, and let ``cancel`` reach into it.
+
+    Parameters
+    ----------
+    card : ModelCard
+        The model.
+    device : str
+        The device asked for.
+    threads : int
+        Threads inside one call.
+    batch_shape : tuple of int
+        (N, C, ...), the one shape this run will feed.
+    cancel : Cancel
+        Ends calls under way.
+    predictor : Predictor, optional
+        Used instead of a session.
+
+    Yields
+    ------
+    Engine
+        Ready to run.
+
+    Raises
+    ------
+    DeviceError
+        When the device asked for cannot run the model.
+    OutOfMemoryError
+        When it has too little memory; the session is dropped, so that the next run starts
+        clean.
+    """
+    if predictor is not None:
+        yield Engine(predictor, "the predictor given", None, ())
+        return
+    try:
+        session = open_session(card, device, threads=threads)
+        with session.start() as run, cancel.calling(run.stop):
+            shape = session.warm_up(batch_shape)
+            cancel.check()
+            yield Engine(run, session.device, shape, session.notes)
+    except OutOfMemoryError:
+        release(card.sha256)
+        raise

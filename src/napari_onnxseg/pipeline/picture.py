@@ -1,0 +1,56 @@
+"""Pictures in bands of rows, cleaned of what is no data."""
+
+from __future__ import annotations
+
+import numpy as np
+
+from napari_onnxseg.arrays.source import ImageSource, ImageStack
+from napari_onnxseg.tiling.region import Region
+from napari_onnxseg.types import Pixels
+
+BAND_PX = 500_000
+"""Pixels of a full-resolution band."""
+
+
+def row_bands(stack: ImageStack) -> tuple[Region, ...]:
+    """Cut a plane into bands of rows.
+
+    Parameters
+    ----------
+    stack : ImageStack
+        The image.
+
+    Returns
+    -------
+    tuple of Region
+        From the top to the bottom, each pixel once.
+    """
+    height, width = stack.shape
+    rows = max(1, BAND_PX // width)
+    return tuple(
+        Region((top, 0), (min(top + rows, height), width)) for top in range(0, height, rows)
+    )
+
+
+def read_clean(source: ImageSource, nodata: float | None, first: int, last: int) -> Pixels:
+    """Read whole rows with 0 wherever the image has no data, so that nothing spreads.
+
+    Parameters
+    ----------
+    source : ImageSource
+        The plane.
+    nodata : float or None
+        Value of pixels that are no data.
+    first, last : int
+        Rows, half open.
+
+    Returns
+    -------
+    numpy.ndarray
+        (C, last - first, X), dtype of the source.
+    """
+    pixels = source.read(Region((first, 0), (last, source.shape[1])))
+    valid = np.isfinite(pixels) if pixels.dtype.kind == "f" else None
+    if nodata is not None:
+        valid = (pixels != nodata) & (True if valid is None else valid)
+    return pixels if valid is None else np.where(valid, pixels, pixels.dtype.type(0))

@@ -1,0 +1,163 @@
+"""Semantic segmentation: from an image and a job to class labels."""
+
+from __future__ import annotations
+
+from collections.abc import Generator
+from pathlib import Path
+from threading import local
+from typing import Any
+
+from napari_onnxseg.arrays.source import ImageStack
+from napari_onnxseg.cards.card import ModelCard
+from napari_onnxseg.cards.read import load_card
+from napari_onnxseg.pipeline.cancel import Cancel
+from napari_onnxseg.pipeline.engine import Engine, started
+from napari_onnxseg.pipeline.feeding import stack_of
+from napari_onnxseg.pipeline.job import Predictor, Progress, SegmentJob, SegmentResult
+from napari_onnxseg.pipeline.plan import SegmentPlan, plan_segment
+from napari_onnxseg.pipeline.planes import Planes
+from napari_onnxseg.pipeline.record import Stopwatch, plain, run_record
+from napari_onnxseg.pipeline.results import Outputs
+from napari_onnxseg.pipeline.story import exhausted
+from napari_onnxseg.pipeline.tiles import Bench, finished_blocks
+
+
+def segment_image(
+    image: Any,
+    model: str | Path,
+    *,
+    card: ModelCard | None = None,
+    predictor: Predictor | None = None,
+    **choices: Any,
+) -> SegmentResult:
+    """Segment an image of any size into classes.
+
+    Parameters
+    ----------
+    image : array-like or ImageStack
+        (..., Y, X), (..., Y, X, 3 or 4) with ``rgb=True``, or with a ``channel_axis``; any
+        numeric dtype. Never changed.
+    model : str or Path
+        Name in the catalogue, or an ``.onnx`` file.
+    card : ModelCard, optional
+        Used instead of the card that belongs to ``model``.
+    predictor : Predictor, optional
+        Runs instead of an ONNX Runtime session.
+    **choices
+        The other fields of `SegmentJob`, such as ``device``, ``tile`` or ``confidence``.
+
+    Returns
+    -------
+    SegmentResult
+        Labels of shape (..., Y, X), and what was done.
+
+    Raises
+    ------
+    OnnxSegError
+        One of its kinds, saying what does not fit.
+
+    Examples
+    --------
+    >>> result = segment_image(image, "unet-nuclei")  # doctest: +SKIP
+    >>> result.labels.shape == image.shape  # doctest: +SKIP
+    True
+    """
+    job = SegmentJob(model, **choices)
+    return exhausted(segment(image, job, card=card, predictor=predictor))
+
+
+def segment(
+    image: Any,
+    job: SegmentJob,
+    *,
+    card: ModelCard | None = None,
+    predictor: Predictor | None = None,
+    cancel: Cancel | None = None,
+) -> Generator[Progress, None, SegmentResult]:
+    """Tell the story of a segmentation, step by step.
+
+    Parameters
+    ----------
+    image : array-like or ImageStack
+        As for `segment_image`.
+    job : SegmentJob
+        Every choice.
+    card : ModelCard, optional
+        Used instead of the card that belongs to ``job.model``.
+    predictor : Predictor, optional
+        Runs instead of an ONNX Runtime session.
+    cancel : Cancel, optional
+        Ends the run from another thread, also inside native code.
+
+    Yields
+    ------
+    Progress
+        After each finished block.
+
+    Returns
+    -------
+    SegmentResult
+        The labels, and what was done.
+
+    Raises
+    ------
+    CancelledError
+        When ``cancel`` was set.
+    OnnxSegError
+        One of its kinds, saying what does not fit.
+    """
+    watch, cancel = Stopwatch(), cancel or Cancel()
+    stack = stack_of(image, job.channel_axis, job.rgb)
+    card = card or load_card(job.model)
+    plan = plan_segment(stack, card, job)
+    total = len(plan.tiles) * len(plan.indices)
+    yield Progress(0, total, stage="loading")
+    batch_shape = (plan.batch, plan.channels.model_channels, *plan.tiles.tile)
+    with started(
+        card,
+        job.device,
+        threads=plan.threads,
+        batch_shape=batch_shape,
+        cancel=cancel,
+        predictor=predictor,
+    ) as engine:
+        outputs = Outputs.of(plan, stack, engine.output_shape)
+        bench = Bench(plan, engine, outputs.decoder, watch, cancel, local())
+        planes = Planes(stack, plan, outputs.positions, watch)
+        yield Progress(0, total, stage="statistics")
+        for done, (position, blocks) in enumerate(finished_blocks(bench, planes), start=1):
+            for block in blocks:
+                outputs.write(position, block)
+            yield Progress(done, total, position, tuple(block.region for block in blocks))
+    for position in outputs.positions if job.objects else ():
+        yield Progress(total, total, position, stage="objects")
+        with watch.stage("objects"):
+            outputs.separate(position)
+    return _result(plan, stack, engine, outputs, planes)
+
+
+def _result(
+    plan: SegmentPlan, stack: ImageStack, engine: Engine, outputs: Outputs, planes: Planes
+) -> SegmentResult:
+    """Put the result together with its notes and record."""
+    notes = (*plan.notes, *engine.notes, *planes.notes, *outputs.diagnosis(plan, planes.stats))
+    seconds = planes.watch.seconds()
+    array = {name: sink.array for name, sink in outputs.arrays.items()}
+    return SegmentResult(
+        labels=array["labels"],
+        card=plan.card,
+        device=engine.device,
+        seconds=seconds,
+        notes=notes,
+        record={
+            **run_record(plan.card, plan.job, stack, planes.watch),
+            **plan.record(),
+            "statistics": plain(planes.stats),
+            "device": engine.device,
+            "pixels": {str(i): int(n) for i, n in enumerate(outputs.counts) if n},
+            "seconds": seconds,
+            "notes": list(notes),
+        },
+        confidence=array.get("confidence"),
+        objects=array.get("objects"),
+    )
