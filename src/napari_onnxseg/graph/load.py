@@ -1,0 +1,95 @@
+"""Open an ONNX file without its weights, or say in one sentence why it is none."""
+
+from __future__ import annotations
+
+import zipfile
+from collections.abc import Iterator
+from pathlib import Path, PurePosixPath, PureWindowsPath
+
+import onnx
+from google.protobuf.message import DecodeError
+
+from napari_onnxseg.errors import ModelError, ModelNotFoundError
+
+
+def read_model(path: Path) -> onnx.ModelProto:
+    """Read the graph; tensors kept in side files stay there.
+
+    Parameters
+    ----------
+    path : Path
+        The ``.onnx`` file.
+
+    Returns
+    -------
+    onnx.ModelProto
+        The model, with at least one node and one output.
+
+    Raises
+    ------
+    ModelError
+        When the file is missing, is no ONNX model, or its side files are missing.
+    """
+    _refuse_others(path)
+    try:
+        model = onnx.load(path, load_external_data=False)
+    except DecodeError:
+        raise ModelError(
+            f"'{path}' is not an ONNX model, or it is cut short; export or download it again."
+        ) from None
+    if not model.graph.node or not model.graph.output:
+        raise ModelError(f"'{path}' holds no network; choose an ONNX file exported from one.")
+    _check_side_files(model, path)
+    return model
+
+
+def side_files(model: onnx.ModelProto) -> tuple[str, ...]:
+    """Return the locations of the tensors that are kept beside the file, each once."""
+    found = {
+        entry.value
+        for tensor in model.graph.initializer
+        if tensor.data_location == onnx.TensorProto.EXTERNAL
+        for entry in tensor.external_data
+        if entry.key == "location"
+    }
+    return tuple(sorted(found))
+
+
+def _refuse_others(path: Path) -> None:
+    """Raise for what can be told without parsing."""
+    for wrong, error in _objections(path):
+        if wrong:
+            raise error
+
+
+def _objections(path: Path) -> Iterator[tuple[bool, ModelError]]:
+    yield not path.exists(), ModelNotFoundError(f"There is no model file '{path}'.")
+    yield path.is_dir(), ModelError(f"'{path}' is a folder; choose the .onnx file in it.")
+    yield (
+        path.stat().st_size == 0,
+        ModelError(f"'{path}' is empty; export or download the model again."),
+    )
+    yield (
+        zipfile.is_zipfile(path),
+        ModelError(f"'{path}' is a zip archive, not an ONNX file; unpack it and choose the .onnx."),
+    )
+
+
+def _check_side_files(model: onnx.ModelProto, path: Path) -> None:
+    for location in side_files(model):
+        _refuse_escape(location, path)
+        if not (path.parent / location).is_file():
+            raise ModelError(
+                f"'{path.name}' keeps weights in '{location}', which is missing in "
+                f"'{path.parent}'; put that file beside the model."
+            )
+
+
+def _refuse_escape(location: str, path: Path) -> None:
+    """Raise when a side file would lie outside the folder of the model."""
+    pure = PurePosixPath(location)
+    if pure.is_absolute() or PureWindowsPath(location).is_absolute() or ".." in pure.parts:
+        raise ModelError(
+            f"'{path.name}' wants to read weights from '{location}', outside its own folder; "
+            "only files beside the model are allowed."
+        )
