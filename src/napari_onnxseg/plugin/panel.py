@@ -1,0 +1,290 @@
+"""The dock widget that both tasks share: choices, a plan in words, a run, its result."""
+
+from __future__ import annotations
+
+from functools import partial
+from typing import Any
+
+from napari.utils.notifications import (
+    ErrorNotification,
+    notification_manager,
+    show_error,
+    show_warning,
+)
+from qtpy.QtCore import QEvent, Qt, QTimer
+from qtpy.QtWidgets import QFrame, QScrollArea, QVBoxLayout, QWidget
+
+from napari_onnxseg.arrays.source import ImageStack
+from napari_onnxseg.cards.card import ModelCard
+from napari_onnxseg.errors import OnnxSegError
+from napari_onnxseg.pipeline.cancel import Cancel
+from napari_onnxseg.pipeline.job import Progress
+from napari_onnxseg.plugin.choosers import form
+from napari_onnxseg.plugin.keys import bind_keys, drop, use
+from napari_onnxseg.plugin.layers import Placement
+from napari_onnxseg.plugin.results import insert_above
+from napari_onnxseg.plugin.sections import ImageRows, ModelRows, RunRows
+from napari_onnxseg.plugin.task import Task, TaskForm
+from napari_onnxseg.plugin.ties import Ties
+from napari_onnxseg.plugin.words import error_words
+from napari_onnxseg.plugin.worker import Outcome, Run, Steps
+
+PLAN_DELAY_MS = 120
+"""Quiet time after a change before the plan is made anew."""
+
+MINIMUM_WIDTH_PX = 320
+
+Ready = tuple[ImageStack, ModelCard, Any, Placement]
+
+
+class Panel(QWidget):
+    """A dock widget that runs one task on a layer.
+
+    Parameters
+    ----------
+    viewer : napari.Viewer
+        The viewer it is docked in.
+    task : Task
+        What it does.
+    choices : TaskForm
+        The choices that only this task has.
+    """
+
+    _ties: Ties | None = None
+
+    def __init__(self, viewer: Any, task: Task, choices: TaskForm) -> None:
+        super().__init__()
+        self.viewer = getattr(viewer, "__wrapped__", viewer)
+        self.task = task
+        self.choices = choices
+        self._runs: list[Run] = []
+        self._placement: Placement | None = None
+        self._ready: Ready | None = None
+        self._build()
+        self._connect()
+        self._enter()
+        self.model.load()
+
+    @property
+    def is_running(self) -> bool:
+        """Whether a run of this widget is in progress."""
+        return bool(self._runs)
+
+    def run(self, *, only_slice: bool = False) -> None:
+        """Start a run with the choices shown; nothing happens when there can be none.
+
+        Parameters
+        ----------
+        only_slice : bool
+            Work on the slice that is shown, whatever the region says.
+        """
+        if self.is_running:
+            return
+        self.replan(only_slice=only_slice)
+        if self._ready is not None:
+            self._start(*self._ready)
+
+    def preview(self) -> None:
+        """Run on the slice that is shown."""
+        self.run(only_slice=True)
+
+    def cancel(self) -> None:
+        """Ask the run of this widget to stop."""
+        if self.is_running:
+            self.foot.show_cancelling()
+            self._runs[0].cancel()
+
+    def replan(self, *, only_slice: bool = False) -> None:
+        """Make the plan anew and say it in words, or say what is wrong.
+
+        Parameters
+        ----------
+        only_slice : bool
+            Plan for the slice that is shown, whatever the region says.
+        """
+        self._delay.stop()
+        self._ready = None
+        try:
+            self._plan(only_slice)
+        except Exception as error:
+            self.choices.show_plan(None)
+            self.foot.show_plan(error_words(error), wrong=True)
+        self._enable()
+
+    def event(self, event: QEvent) -> bool:
+        """Leave when the dock is closed, come back when the widget is docked again."""
+        if event.type() == QEvent.Type.ParentChange:
+            if self.parent() is None:
+                self._leave()
+            else:
+                self._enter()
+        elif event.type() in (QEvent.Type.Show, QEvent.Type.Enter) and self._ties is not None:
+            use(self)
+        return bool(super().event(event))
+
+    def _build(self) -> None:
+        """Make the parts and put them under each other."""
+        self.setMinimumWidth(MINIMUM_WIDTH_PX)
+        body = QWidget()
+        column = QVBoxLayout(body)
+        column.setContentsMargins(0, 0, 6, 0)
+        rows = form()
+        column.addLayout(rows)
+        self.image = ImageRows(self.viewer, rows, self)
+        self.model = ModelRows(self.task.name, rows, self)
+        column.addWidget(self.choices.build(rows))
+        column.addStretch()
+        self.choices.setParent(self)
+        self.foot = RunRows()
+        outer = QVBoxLayout(self)
+        outer.addWidget(_scrolled(body), 1)
+        outer.addWidget(self.foot)
+
+    def _connect(self) -> None:
+        """Connect the parts to each other."""
+        self._delay = QTimer(self)
+        self._delay.setSingleShot(True)
+        self._delay.setInterval(PLAN_DELAY_MS)
+        self._delay.timeout.connect(self.replan)
+        self.image.changed.connect(self._delay.start)
+        self.choices.changed.connect(self._delay.start)
+        self.model.changed.connect(self._on_model)
+        self.foot.run.clicked.connect(lambda: self.run())
+        self.foot.preview.clicked.connect(self.preview)
+        self.foot.cancel.clicked.connect(self.cancel)
+
+    def _enter(self) -> None:
+        """Follow the viewer, once."""
+        if self._ties is None:
+            self._ties = Ties()
+            self._ties.on_undo(partial(_cancel_all, self._runs))
+            self.image.enter(self._ties)
+            bind_keys(self.viewer, self._ties)
+            self._ties.on_undo(partial(drop, self))
+            self.destroyed.connect(self._ties.undo)
+            use(self)
+
+    def _leave(self) -> None:
+        """Let go of the viewer and stop."""
+        if self._ties is not None:
+            self._ties.undo()
+            self._ties = None
+
+    def _on_model(self) -> None:
+        """Offer what the model can do, then plan."""
+        self.choices.show_card(self.model.card)
+        self.replan()
+
+    def _plan(self, only_slice: bool) -> None:
+        """Plan a run and show it; raise when choices, image and model do not fit."""
+        card = self.model.card
+        if self.image.layer is None:
+            self.foot.show_plan("Open an image to begin.")
+        elif self.model.error is not None:
+            raise self.model.error
+        elif card is None:
+            self.foot.show_plan(self.model.waiting)
+        else:
+            self._plan_with(card, only_slice)
+
+    def _plan_with(self, card: ModelCard, only_slice: bool) -> None:
+        """Plan a run with a model that has been read."""
+        stack = self.image.stack(card.input.spatial_ndim)
+        placement = self.image.placement(stack, only_slice)
+        leading = len(stack.leading)
+        job = self.choices.job(
+            model=self.model.models.model,
+            device=self.model.device.value,
+            index=placement.picked[:leading] or None,
+            channel_axis=stack.channel_axis,
+            rgb=stack.rgb,
+        )
+        plan = self.task.plan(stack, card, job)
+        self.choices.show_plan(plan)
+        self.foot.show_plan("\n".join((plan.words(), *plan.notes)))
+        self._ready = (stack, card, job, placement)
+
+    def _start(self, stack: ImageStack, card: ModelCard, job: Any, placement: Placement) -> None:
+        """Start a run, unless another widget's is in progress."""
+        run = Run(partial(_steps, self.task, stack, job, card), placement.name(self.task.word))
+        try:
+            run.start()
+        except OnnxSegError as error:
+            self.foot.show_status(error_words(error), wrong=True)
+            return
+        self._placement = placement
+        self._runs.append(run)
+        run.stepped.connect(self._on_step)
+        run.ended.connect(self._on_end)
+        self.foot.show_running()
+        self._enable()
+
+    def _on_step(self, progress: Progress) -> None:
+        """Show how far the run is."""
+        self.foot.show_progress(progress)
+
+    def _on_end(self, outcome: Outcome) -> None:
+        """Show how the run ended, with its layers when it ended well."""
+        cancelled = outcome.cancelled or self._runs[0].cancelling
+        self._runs.clear()
+        self.foot.show_idle()
+        if self._ties is not None:
+            if cancelled:
+                self.foot.show_status("Cancelled; nothing was added.")
+            elif outcome.error is not None:
+                self._show_error(outcome.error)
+            else:
+                self._show_result(outcome.value)
+        self._placement = None
+        self.replan()
+
+    def _show_error(self, error: BaseException) -> None:
+        """Say once what went wrong."""
+        self.foot.show_status(error_words(error), wrong=True)
+        if isinstance(error, OnnxSegError):
+            show_error(error_words(error))
+            return
+        notification = ErrorNotification(error)
+        notification.message = error_words(error)
+        notification_manager.dispatch(notification)
+
+    def _show_result(self, result: Any) -> None:
+        """Add the layers above the source that the run was started on."""
+        assert self._placement is not None
+        source = self._placement.source
+        layers = self.task.layers(result, self._placement)
+        there = insert_above(self.viewer, source.layer(), layers)
+        gone = () if there else (f"'{source.name}' was removed; its result was added alone.",)
+        notes = (*gone, *result.notes)
+        self.foot.show_status("\n".join((self.task.words(result), *notes)))
+        self.model.show_used(result.device)
+        if notes:
+            show_warning("\n".join(notes))
+
+    def _enable(self) -> None:
+        """Let only those buttons be pressed that can do something."""
+        can_run = self._ready is not None and not self.is_running
+        self.foot.run.setEnabled(can_run)
+        self.foot.preview.setEnabled(can_run)
+        self.foot.preview.setVisible(self.image.is_stack)
+
+
+def _steps(task: Task, stack: ImageStack, job: Any, card: ModelCard, cancel: Cancel) -> Steps:
+    """Start the pipeline; called in the worker's thread, so it knows no widget."""
+    return task.steps(stack, job, card=card, cancel=cancel)
+
+
+def _cancel_all(runs: list[Run]) -> None:
+    """Ask the runs of a widget that is gone to stop."""
+    for run in runs:
+        run.cancel()
+
+
+def _scrolled(body: QWidget) -> QScrollArea:
+    """Let a low dock scroll instead of growing."""
+    area = QScrollArea()
+    area.setWidgetResizable(True)
+    area.setFrameShape(QFrame.Shape.NoFrame)
+    area.setHorizontalScrollBarPolicy(Qt.ScrollBarPolicy.ScrollBarAlwaysOff)
+    area.setWidget(body)
+    return area

@@ -1,0 +1,196 @@
+"""From the arrays of a run to layers that are ready to be corrected."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+import numpy as np
+from napari.layers import Image, Labels, Layer
+from napari.utils.colormaps import DirectLabelColormap
+from numpy.typing import NDArray
+
+from napari_onnxseg.cards.card import ClassInfo
+from napari_onnxseg.pipeline.job import MatteResult, SegmentResult
+from napari_onnxseg.plugin.layers import Placement, run_record
+
+NEW_CLASS_COLOUR = "#f0f0f0"
+"""What a class that the model does not know looks like, once somebody paints it."""
+
+
+def segment_layers(result: SegmentResult, placement: Placement) -> list[Layer]:
+    """Layers that show a segmentation, the lowest first.
+
+    Parameters
+    ----------
+    result : SegmentResult
+        Arrays and card.
+    placement : Placement
+        Where they belong.
+
+    Returns
+    -------
+    list of napari.layers.Layer
+        Confidence (hidden) when there is one, classes, objects when there are any; the
+        classes are hidden then, since both would cover the same pixels.
+    """
+    layers: list[Layer] = []
+    if result.confidence is not None:
+        layers.append(_confidence_layer(result, placement))
+    layers.append(_class_layer(result, placement))
+    if result.objects is not None:
+        layers[-1].visible = False
+        layers.append(_object_layer(result, placement))
+    return layers
+
+
+def matte_layers(result: MatteResult, placement: Placement) -> list[Layer]:
+    """Layer that shows a subject without its background.
+
+    Parameters
+    ----------
+    result : MatteResult
+        RGBA and card.
+    placement : Placement
+        Where it belongs.
+
+    Returns
+    -------
+    list of napari.layers.Layer
+        One RGBA image.
+    """
+    rgba = placement.fit(result.rgba, trailing=1)
+    return [Image(rgba, rgb=True, **_common("cut-out", result, placement))]
+
+
+def class_colours(classes: Sequence[ClassInfo]) -> DirectLabelColormap:
+    """Colour table of the classes of a model.
+
+    Parameters
+    ----------
+    classes : sequence of ClassInfo
+        Those of the card.
+
+    Returns
+    -------
+    napari.utils.colormaps.DirectLabelColormap
+        Background and classes without a colour are transparent; classes that somebody
+        adds by hand are light grey.
+    """
+    known = {c.id: c.colour or "transparent" for c in classes}
+    return DirectLabelColormap(color_dict={None: NEW_CLASS_COLOUR, **known, 0: "transparent"})
+
+
+def class_names(classes: Sequence[ClassInfo]) -> dict[str, list[Any]]:
+    """Features of a Labels layer that give the name under the pointer.
+
+    Parameters
+    ----------
+    classes : sequence of ClassInfo
+        Those of the card.
+
+    Returns
+    -------
+    dict
+        Columns ``index`` and ``class``.
+    """
+    return {"index": [c.id for c in classes], "class": [c.name for c in classes]}
+
+
+def let_labels_grow(layer: Labels) -> None:
+    """Give a Labels layer room for new classes before its integers run out.
+
+    Selecting the largest label that fits widens uint8 to uint16 and uint16 to uint32
+    once, so that the next label can be added; that doubles the memory of the layer.
+
+    Parameters
+    ----------
+    layer : napari.layers.Labels
+        Backed by a numpy array of an unsigned type.
+    """
+    layer.events.selected_label.connect(_widen_when_full)
+
+
+def insert_above(viewer: Any, source: Layer | None, layers: Sequence[Layer]) -> bool:
+    """Insert layers just above their source and keep what the user has selected.
+
+    Parameters
+    ----------
+    viewer : napari.components.ViewerModel
+        Where they go.
+    source : napari.layers.Layer or None
+        What they were made from; None, or a layer that is gone, puts them on top.
+    layers : sequence of napari.layers.Layer
+        The lowest first.
+
+    Returns
+    -------
+    bool
+        Whether the source was still there.
+    """
+    present = source is not None and source in viewer.layers
+    position = viewer.layers.index(source) + 1 if present else len(viewer.layers)
+    selected, active = set(viewer.layers.selection), viewer.layers.selection.active
+    for number, layer in enumerate(layers):
+        viewer.layers.insert(position + number, layer)
+    if selected:
+        viewer.layers.selection = selected
+        viewer.layers.selection.active = active or viewer.layers.selection.active
+    return present
+
+
+def _class_layer(result: SegmentResult, placement: Placement) -> Labels:
+    """Labels layer of the classes, writable, in the colours of the card."""
+    layer = Labels(
+        _with_room(placement.fit(result.labels)),
+        colormap=class_colours(result.card.classes),
+        features=class_names(result.card.classes),
+        **_common("classes", result, placement),
+    )
+    let_labels_grow(layer)
+    return layer
+
+
+def _object_layer(result: SegmentResult, placement: Placement) -> Labels:
+    """Labels layer of the separate objects, one colour each."""
+    assert result.objects is not None
+    return Labels(placement.fit(result.objects), **_common("objects", result, placement))
+
+
+def _confidence_layer(result: SegmentResult, placement: Placement) -> Image:
+    """Hidden grey image of the confidence."""
+    assert result.confidence is not None
+    return Image(
+        placement.fit(result.confidence),
+        rgb=False,
+        contrast_limits=(0, 255),
+        colormap="viridis",
+        visible=False,
+        **_common("confidence", result, placement),
+    )
+
+
+def _common(word: str, result: SegmentResult | MatteResult, placement: Placement) -> dict[str, Any]:
+    """Arguments that every result layer has: name, place and record."""
+    return {
+        "name": placement.name(word),
+        "metadata": run_record(result.record, placement, word),
+        **placement.transform().arguments(),
+    }
+
+
+def _with_room(labels: NDArray[Any]) -> NDArray[Any]:
+    """Widen at once when the largest label of the type is in use already."""
+    return _wider(labels) if labels.max(initial=0) == np.iinfo(labels.dtype).max else labels
+
+
+def _wider(labels: NDArray[Any]) -> NDArray[Any]:
+    """Copy to the next unsigned type."""
+    return labels.astype(np.dtype(f"u{2 * labels.dtype.itemsize}"))
+
+
+def _widen_when_full(event: Any) -> None:
+    """Widen the data of a layer whose largest label has just been selected."""
+    layer: Labels = event.source
+    if layer.dtype.itemsize < 4 and layer.selected_label == np.iinfo(layer.dtype).max:
+        layer.data = _wider(np.asarray(layer.data))

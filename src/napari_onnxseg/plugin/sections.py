@@ -1,0 +1,350 @@
+"""Rows of the widgets: which image, which model, and the buttons under them."""
+
+from __future__ import annotations
+
+import time
+from pathlib import Path
+from typing import Any
+
+from napari.layers import Image
+from qtpy.QtCore import QObject, Qt, Signal
+from qtpy.QtWidgets import (
+    QFormLayout,
+    QHBoxLayout,
+    QLabel,
+    QProgressBar,
+    QPushButton,
+    QSizePolicy,
+    QVBoxLayout,
+    QWidget,
+)
+
+from napari_onnxseg.arrays.source import ImageStack, as_stack
+from napari_onnxseg.cards.card import ModelCard, Task
+from napari_onnxseg.cards.read import load_card
+from napari_onnxseg.pipeline.job import Progress
+from napari_onnxseg.plugin.choosers import Chooser, LayerChooser, ModelChooser, show_row
+from napari_onnxseg.plugin.keys import key_words
+from napari_onnxseg.plugin.layers import (
+    Placement,
+    axis_words,
+    capture,
+    channel_axes,
+    index_shown,
+    named_channel_axis,
+)
+from napari_onnxseg.plugin.ties import Ties
+from napari_onnxseg.plugin.words import progress_words
+from napari_onnxseg.plugin.worker import Outcome, Steps, Watch
+from napari_onnxseg.runtime.providers import devices
+
+ERROR_COLOUR = "#e5534b"
+"""Red that reads on dark and on light themes."""
+
+
+class ImageRows(QObject):
+    """Which image, which part of it, and which axis holds channels.
+
+    Parameters
+    ----------
+    viewer : napari.components.ViewerModel
+        Whose layers.
+    rows : QFormLayout
+        Where the fields go.
+    """
+
+    changed = Signal()
+    """Emitted when another image, part or axis is chosen."""
+
+    def __init__(self, viewer: Any, rows: QFormLayout, parent: QObject | None = None) -> None:
+        super().__init__(parent)
+        self._viewer, self._rows = viewer, rows
+        self._layer: Image | None = None
+        self.layers = LayerChooser(viewer)
+        self.channel = Chooser()
+        self.channel.setToolTip("Axis that holds channels; the shape alone never tells.")
+        self.region = Chooser()
+        self.region.offer([False, True], ["whole layer", "current slice"], False)
+        self.region.setToolTip("All slices of a stack, or only the one that is shown.")
+        rows.addRow("Image", self.layers)
+        rows.addRow("Channel axis", self.channel)
+        rows.addRow("Region", self.region)
+        self.layers.changed.connect(self._on_layer)
+        self.channel.currentIndexChanged.connect(self._on_axis)
+        self.region.currentIndexChanged.connect(self.changed)
+        self._on_layer()
+
+    @property
+    def layer(self) -> Image | None:
+        """The chosen layer."""
+        return self.layers.layer
+
+    @property
+    def is_stack(self) -> bool:
+        """Whether a 2-D model has several slices to work on."""
+        layer = self.layer
+        return layer is not None and layer.ndim - (self.channel.value is not None) > 2
+
+    def enter(self, ties: Ties) -> None:
+        """Follow the viewer until the ties are undone.
+
+        Parameters
+        ----------
+        ties : Ties
+            Undone when the widget goes.
+        """
+        self.layers.enter(ties)
+
+    def stack(self, spatial_ndim: int) -> ImageStack:
+        """Read the chosen image as the user describes it.
+
+        Parameters
+        ----------
+        spatial_ndim : int
+            2 or 3, as the model wants.
+
+        Returns
+        -------
+        ImageStack
+            Full resolution.
+
+        Raises
+        ------
+        ImageError
+            When its axes or values cannot be used.
+        """
+        assert self.layer is not None
+        source = capture(self.layer)
+        return as_stack(
+            source.data,
+            channel_axis=self.channel.value,
+            rgb=source.rgb,
+            spatial_ndim=spatial_ndim,
+        )
+
+    def placement(self, stack: ImageStack, only_slice: bool) -> Placement:
+        """Take down where a result belongs.
+
+        Parameters
+        ----------
+        stack : ImageStack
+            From `stack`.
+        only_slice : bool
+            Only the slice that is shown, whatever the region says.
+
+        Returns
+        -------
+        Placement
+            Independent of what the user does next.
+        """
+        assert self.layer is not None
+        axes = stack.result_axes
+        leading = len(axes) - stack.spatial_ndim
+        picked: tuple[int | None, ...] = (None,) * len(axes)
+        if only_slice or (self.region.value and self.is_stack):
+            shown = index_shown(self.layer, self._viewer)
+            picked = (*(shown[axis] for axis in axes[:leading]), *picked[leading:])
+        return Placement(capture(self.layer), axes, picked)
+
+    def _on_layer(self) -> None:
+        """Offer the axes of another layer."""
+        layer = self.layer
+        if layer is not self._layer:
+            self._layer = layer
+            axes = () if layer is None else channel_axes(layer)
+            words = [axis_words(layer, axis) for axis in axes if layer is not None]
+            named = None if layer is None else named_channel_axis(layer)
+            self.channel.offer([None, *axes], ["none (loop over all)", *words], named)
+            show_row(self._rows, self.channel, bool(axes))
+        self._on_axis()
+
+    def _on_axis(self, *_: object) -> None:
+        """Offer single slices of stacks only."""
+        show_row(self._rows, self.region, self.is_stack)
+        self.changed.emit()
+
+
+class ModelRows(QObject):
+    """Which model, on which device; the card is read off the main thread.
+
+    Parameters
+    ----------
+    task : {"semantic", "matting"}
+        Which models to list.
+    rows : QFormLayout
+        Where the fields go.
+    """
+
+    changed = Signal()
+    """Emitted when a card has been read, could not be read, or is being read."""
+
+    def __init__(self, task: Task, rows: QFormLayout, parent: QObject | None = None) -> None:
+        super().__init__(parent)
+        self.card: ModelCard | None = None
+        self.error: BaseException | None = None
+        self._watch: Watch | None = None
+        self.models = ModelChooser(task)
+        self.device = Chooser()
+        self.device.offer(list(devices()), list(devices()), "auto")
+        self.device.setToolTip(
+            "What the model runs on. 'auto' takes the fastest that works;\n"
+            "any other choice runs there or says why it cannot."
+        )
+        rows.addRow("Model", self.models)
+        rows.addRow("Device", self.device)
+        self.models.changed.connect(self.load)
+        self.device.currentIndexChanged.connect(self.changed)
+
+    @property
+    def waiting(self) -> str:
+        """Why there is no card yet."""
+        return "Choose a model." if self._watch is None else "Reading the model …"
+
+    def show_used(self, device: str) -> None:
+        """Show what 'auto' turned out to be.
+
+        Parameters
+        ----------
+        device : str
+            What really ran.
+        """
+        if self.device.value == "auto":
+            self.device.setItemText(self.device.currentIndex(), f"auto (used {device})")
+
+    def load(self) -> None:
+        """Read the card of the chosen model."""
+        self.card, self.error = None, None
+        model = self.models.model
+        if model is not None:
+            self._watch = Watch(lambda _cancel: _reading(model), self)
+            self._watch.ended.connect(self._on_read)
+            self._watch.start()
+        self.changed.emit()
+
+    def _on_read(self, outcome: Outcome) -> None:
+        """Keep the card, unless another model was chosen meanwhile."""
+        if self.sender() is not self._watch:
+            return
+        self.card, self.error, self._watch = outcome.value, outcome.error, None
+        if self.card is not None:
+            about = (self.card.description, f"Licence: {self.card.licence or 'unknown'}")
+            self.models.setToolTip("\n\n".join(text for text in about if text))
+        self.changed.emit()
+
+
+class RunRows(QWidget):
+    """The plan in words, the buttons, the bar and what came out."""
+
+    def __init__(self, parent: QWidget | None = None) -> None:
+        super().__init__(parent)
+        self.plan = _text()
+        self.run = QPushButton("Run")
+        self.preview = QPushButton("Preview slice")
+        self.cancel = QPushButton("Cancel")
+        self.run.setToolTip(f"Run on the image ({key_words('run')}).")
+        self.preview.setToolTip(f"Run on the slice that is shown ({key_words('preview')}).")
+        self.cancel.setToolTip(f"Stop within a second; nothing is added ({key_words('cancel')}).")
+        self.bar = QProgressBar()
+        self.status = _text()
+        self._stage, self._since = "", 0.0
+        self._lay_out()
+        self.show_idle()
+
+    def show_plan(self, text: str, *, wrong: bool = False) -> None:
+        """Show what a run would do, or why there can be none.
+
+        Parameters
+        ----------
+        text : str
+            A few lines.
+        wrong : bool
+            Whether it is a fault, shown in red.
+        """
+        _show(self.plan, text, wrong)
+
+    def show_status(self, text: str, *, wrong: bool = False) -> None:
+        """Show how the last run ended.
+
+        Parameters
+        ----------
+        text : str
+            A few lines.
+        wrong : bool
+            Whether it is a fault, shown in red.
+        """
+        _show(self.status, text, wrong)
+
+    def show_running(self) -> None:
+        """Turn the buttons for a run in progress."""
+        self._stage = ""
+        self.bar.setRange(0, 0)
+        self.bar.setVisible(True)
+        self.cancel.setText("Cancel")
+        self.cancel.setEnabled(True)
+        self.show_status("Starting …")
+
+    def show_cancelling(self) -> None:
+        """Say that the wish to stop was heard."""
+        self.cancel.setText("Cancelling …")
+        self.cancel.setEnabled(False)
+
+    def show_progress(self, progress: Progress) -> None:
+        """Show tiles done and the time left.
+
+        Parameters
+        ----------
+        progress : Progress
+            The latest step.
+        """
+        if progress.stage != self._stage:
+            self._stage, self._since = progress.stage, time.monotonic()
+        counted = progress.stage == "tiles"
+        self.bar.setRange(0, progress.total if counted else 0)
+        self.bar.setValue(progress.done if counted else 0)
+        self.show_status(progress_words(progress, time.monotonic() - self._since))
+
+    def show_idle(self) -> None:
+        """Turn the buttons for no run."""
+        self.bar.setVisible(False)
+        self.cancel.setText("Cancel")
+        self.cancel.setEnabled(False)
+
+    def _lay_out(self) -> None:
+        """Put the parts under each other."""
+        self.bar.setTextVisible(False)
+        self.bar.setFixedHeight(8)
+        keep = self.bar.sizePolicy()
+        keep.setRetainSizeWhenHidden(True)
+        self.bar.setSizePolicy(keep)
+        buttons = QHBoxLayout()
+        buttons.addWidget(self.run, 2)
+        buttons.addWidget(self.preview, 2)
+        buttons.addWidget(self.cancel, 1)
+        column = QVBoxLayout(self)
+        column.setContentsMargins(0, 0, 0, 0)
+        column.setSpacing(8)
+        column.addWidget(self.plan)
+        column.addLayout(buttons)
+        column.addWidget(self.bar)
+        column.addWidget(self.status)
+
+
+def _reading(model: str | Path) -> Steps:
+    """Read a card, as a generator of no steps."""
+    yield from ()
+    return load_card(model)
+
+
+def _text() -> QLabel:
+    """Make a label for sentences."""
+    label = QLabel()
+    label.setWordWrap(True)
+    label.setTextInteractionFlags(Qt.TextInteractionFlag.TextSelectableByMouse)
+    label.setSizePolicy(QSizePolicy.Policy.Ignored, QSizePolicy.Policy.Minimum)
+    return label
+
+
+def _show(label: QLabel, text: str, wrong: bool) -> None:
+    """Show a text, in red when it is a fault."""
+    label.setText(text)
+    label.setStyleSheet(f"color: {ERROR_COLOUR};" if wrong else "")
