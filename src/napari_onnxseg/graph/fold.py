@@ -153,7 +153,9 @@ class _Folder:
         self.graph.fixed.update(node.output)
         if self.graph.from_size.intersection(node.input):
             self.graph.from_size.update(node.output)
-        small = all(prod(self.graph.shapes.get(name, (SMALL + 1,))) <= SMALL for name in node.output)
+        small = all(
+            prod(self.graph.shapes.get(name, (SMALL + 1,))) <= SMALL for name in node.output
+        )
         if small and all(name in self.graph.constants for name in node.input if name):
             for name, value in zip(node.output, self._evaluate(node), strict=False):
                 self._keep(name, value)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Literal
@@ -21,9 +21,7 @@ _ACTIVATIONS: dict[str, Activation] = {
     "HardSigmoid": "sigmoid",
     "ArgMax": "argmax",
 }
-_TRANSPARENT = frozenset(
-    "Identity Cast Transpose Squeeze Unsqueeze Reshape Clip Resize Slice Pad".split()
-)
+_TRANSPARENT = "Identity Cast Transpose Squeeze Unsqueeze Reshape Clip Resize Slice Pad"
 
 
 @dataclass(frozen=True, slots=True)
@@ -129,15 +127,32 @@ def _dim(dim: onnx.TensorShapeProto.Dimension) -> int | str | None:
     return str(dim.dim_param) or None
 
 
-def _activations(graph: onnx.GraphProto) -> dict[str, Activation]:
-    makers = {name: node for node in graph.node for name in node.output}
-    found = {info.name: _last_activation(info.name, makers) for info in graph.output}
-    return {name: kind for name, kind in found.items() if kind is not None}
+def final_operator(name: str, nodes: Iterable[onnx.NodeProto]) -> onnx.NodeProto | None:
+    """Return the last operator before a tensor that gives scores their meaning.
 
+    Parameters
+    ----------
+    name : str
+        The tensor.
+    nodes : iterable of onnx.NodeProto
+        The graph.
 
-def _last_activation(name: str, makers: Mapping[str, onnx.NodeProto]) -> Activation | None:
-    """Walk back over operators that leave the meaning of scores alone."""
+    Returns
+    -------
+    onnx.NodeProto or None
+        The first one met going back that does more than move, cast or resize values.
+    """
+    makers = {output: node for node in nodes for output in node.output}
     node = makers.get(name)
-    while node is not None and node.op_type in _TRANSPARENT:
+    while node is not None and node.op_type in _TRANSPARENT.split():
         node = makers.get(node.input[0])
-    return _ACTIVATIONS.get(node.op_type) if node is not None else None
+    return node
+
+
+def _activations(graph: onnx.GraphProto) -> dict[str, Activation]:
+    found = {info.name: final_operator(info.name, graph.node) for info in graph.output}
+    return {
+        name: _ACTIVATIONS[node.op_type]
+        for name, node in found.items()
+        if node is not None and node.op_type in _ACTIVATIONS
+    }

@@ -234,7 +234,7 @@ def resize(op: Operator) -> Local:
 
 
 def pad(op: Operator) -> Local:
-    """Padding moves the picture."""
+    """Move the picture by the padding."""
     if op.attribute("mode", "constant") == "wrap":
         raise Breaks("wraps the picture around")
     pads = op.attribute("pads") or _numbers(op, 1)
@@ -458,17 +458,17 @@ def _axis_after_reshape(before: Sequence[int], after: Sequence[int], axis: int) 
 _POINTWISE = (
     "Add Sub Mul Div Pow Max Min Mean Sum Where Equal Greater Less GreaterOrEqual LessOrEqual "
     "And Or Xor Not Mod PRelu BitShift"
-).split()
+)
 _UNARY = (
     "Relu LeakyRelu Sigmoid HardSigmoid HardSwish Swish Tanh Elu Selu Celu Gelu Mish Softplus "
     "Softsign Erf Exp Log Sqrt Reciprocal Abs Neg Clip Cast CastLike Identity Dropout Floor Ceil "
     "Round Sign QuantizeLinear DequantizeLinear LRN ThresholdedRelu Shrink IsNaN IsInf Sin Cos "
     "FastGelu QuickGelu"
-).split()
+)
 
 RULES: dict[str, Rule] = {
-    **dict.fromkeys(_POINTWISE, pointwise),
-    **dict.fromkeys(_UNARY, unary),
+    **dict.fromkeys(_POINTWISE.split(), pointwise),
+    **dict.fromkeys(_UNARY.split(), unary),
     **dict.fromkeys(("Conv", "ConvInteger", "FusedConv"), kernel),
     **dict.fromkeys(("MaxPool", "AveragePool", "LpPool"), pool),
     **dict.fromkeys(("Softmax", "LogSoftmax", "Hardmax"), softmax),

@@ -18,6 +18,7 @@ import onnx
 
 from napari_onnxseg.errors import ModelError
 from napari_onnxseg.graph.fold import StaticGraph, fold
+from napari_onnxseg.graph.inspect import final_operator
 from napari_onnxseg.graph.operators import RULES, pointwise, unary
 from napari_onnxseg.graph.reach import Indices
 from napari_onnxseg.graph.walk import Place, Trail, follow, spans
@@ -92,6 +93,8 @@ class Receptive:
         Where the spatial axes lie in the output.
     output_dims : tuple of int
         Shape of the output for the probe.
+    label_count : int or None
+        Number of classes, where the graph itself decides for one of them.
     """
 
     multiple: tuple[int, ...]
@@ -103,6 +106,7 @@ class Receptive:
     bytes_per_px: float
     output_axes: tuple[int, ...]
     output_dims: tuple[int, ...]
+    label_count: int | None
 
 
 def analyse(model: onnx.ModelProto, probe: Probe, folder: Path) -> Receptive:
@@ -170,6 +174,7 @@ def _measure(trail: Trail, probe: Probe) -> Receptive:
         bytes_per_px=ALLOCATED * _peak_bytes(trail.graph, probe) / prod(sides),
         output_axes=place.axes,
         output_dims=shape,
+        label_count=_label_count(trail.graph, probe.output),
     )
 
 
@@ -220,9 +225,7 @@ def _needed(trail: Trail, probe: Probe, name: str, i: int, span: tuple[int, int]
     return max(ceil(left), ceil(right))
 
 
-def _radius(
-    pixels: Indices, start: Indices, stop: Indices, scale: Fraction, shrink: int
-) -> int:
+def _radius(pixels: Indices, start: Indices, stop: Indices, scale: Fraction, shrink: int) -> int:
     """Return the farthest input pixel that any phase of the output looks at."""
     found = 0
     for pixel, low, high in zip(pixels.tolist(), start.tolist(), stop.tolist(), strict=True):
@@ -245,6 +248,16 @@ def _peak_bytes(graph: StaticGraph, probe: Probe) -> int:
         peak = max(peak, sum(alive.values()))
         alive = {name: size for name, size in alive.items() if last.get(name, -1) > i}
     return peak
+
+
+def _label_count(graph: StaticGraph, output: str) -> int | None:
+    """Return how many channels a final ArgMax chooses from."""
+    node = final_operator(output, graph.nodes)
+    if node is None or node.op_type != "ArgMax":
+        return None
+    axis = next((a.i for a in node.attribute if a.name == "axis"), 0)
+    shape = graph.shapes.get(node.input[0])
+    return shape[axis] if shape else None
 
 
 def _bytes(graph: StaticGraph, name: str) -> int:

@@ -128,9 +128,9 @@ def follow(graph: StaticGraph, source: str, axes: tuple[int, ...], free: bool) -
     return trail
 
 
-def spans(trail: Trail, output: str, low: list[Indices], high: list[Indices]) -> Iterator[
-    tuple[int, str, Span]
-]:
+def spans(
+    trail: Trail, output: str, low: list[Indices], high: list[Indices]
+) -> Iterator[tuple[int, str, Span]]:
     """Walk back from intervals of the output to every tensor they look at.
 
     Parameters
@@ -205,7 +205,9 @@ def _rough(operator: Operator) -> Local | None:
         return None
     return Local(
         operator.axes,
-        tuple(HERE if r == 1 else Reach(r.numerator, 0, r.numerator, r.denominator) for r in ratios),
+        tuple(
+            HERE if r == 1 else Reach(r.numerator, 0, r.numerator, r.denominator) for r in ratios
+        ),
     )
 
 

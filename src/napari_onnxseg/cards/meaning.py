@@ -1,0 +1,117 @@
+"""What the scores of a model mean: kind, classes, task and intensities."""
+
+from __future__ import annotations
+
+import colorsys
+from dataclasses import dataclass, replace
+from typing import Generic, TypeVar
+
+from napari_onnxseg.cards.card import ClassInfo, Fact, ScoreKind, Task, TensorSpec
+from napari_onnxseg.cards.native import Description
+from napari_onnxseg.graph.inspect import GraphFacts
+from napari_onnxseg.graph.receptive import Receptive
+from napari_onnxseg.prepare.normalize import Normalization
+
+T = TypeVar("T")
+
+GOLDEN_TURN = 0.381966
+"""Part of the colour circle between two classes; spreads any number of hues evenly."""
+
+IMAGENET = Normalization("mean_std", mean=(0.485, 0.456, 0.406), std=(0.229, 0.224, 0.225))
+"""What saliency networks of U²-Net's family were trained on."""
+
+
+@dataclass(frozen=True, slots=True)
+class Finding(Generic[T]):
+    """One fact, where it came from, and a sentence for the user or nothing."""
+
+    value: T
+    fact: Fact
+    note: str = ""
+
+
+def scores_of(facts: GraphFacts, output: TensorSpec, told: Description) -> Finding[ScoreKind]:
+    """Tell whether the output holds logits, probabilities or class ids."""
+    activation = facts.activations.get(output.name)
+    whole = output.dtype.startswith(("int", "uint", "bool"))
+    if activation == "argmax" or whole:
+        return _settled("labels", told)
+    if activation is not None:
+        return _settled("probabilities", told)
+    return Finding(told.scores, "card") if told.scores else Finding("logits", "graph")
+
+
+def classes_of(count: int | None, task: Task, told: Description) -> Finding[tuple[ClassInfo, ...]]:
+    """Name the classes; ``count`` is what the graph tells."""
+    if task == "matting":
+        return Finding((), "graph")
+    if not told.classes:
+        return Finding(_default_classes(count or 0), "assumed")
+    if count is None:
+        return Finding(told.classes, "card")
+    known = {entry.id: entry for entry in told.classes}
+    classes = tuple(known.get(i) or default_class(i) for i in range(count))
+    note = f"The card names {len(known)} classes, the model gives {count}."
+    return Finding(classes, "card", "" if set(known) == set(range(count)) else note)
+
+
+def count_of(output: TensorSpec, scores: ScoreKind, view: Receptive) -> int | None:
+    """Return the number of classes, one channel being two; None when the graph leaves it open."""
+    if scores == "labels":
+        return view.label_count
+    channels = output.channels if "C" in output.layout else 1
+    return 2 if channels == 1 else channels
+
+
+def task_of(
+    tensors: tuple[TensorSpec, TensorSpec], view: Receptive, several: bool, told: Description
+) -> Finding[Task]:
+    """Tell a saliency network from a segmentation network."""
+    if told.task:
+        return Finding(told.task, "card")
+    colour, single = tensors[0].channels == 3, tensors[1].channels == 1
+    sees_all = all(
+        side is not None and radius >= side
+        for side, radius in zip(tensors[0].sides, view.radius, strict=True)
+    )
+    if colour and single and (several or sees_all):
+        note = "Taken for a background-removal model, because it is built like a saliency network."
+        return Finding("matting", "assumed", note)
+    return Finding("semantic", "assumed")
+
+
+def normalization_of(tensor: TensorSpec, task: Task, told: Description) -> Finding[Normalization]:
+    """Say what intensities the model wants; without a card this is an assumption."""
+    if told.normalization:
+        return Finding(told.normalization, "card")
+    if not tensor.dtype.startswith("float"):
+        return Finding(Normalization("none"), "graph")
+    assumed = IMAGENET if task == "matting" else Normalization("unit")
+    note = (
+        f"Nothing says how the model wants its intensities; assumed: {assumed.words()}. "
+        "If the result looks wrong, choose another normalization."
+    )
+    return Finding(assumed, "assumed", note)
+
+
+def default_class(number: int) -> ClassInfo:
+    """Return a class without a name of its own; 0 is the transparent background."""
+    if number == 0:
+        return ClassInfo(0, "background", None)
+    hue = (number - 1) * GOLDEN_TURN % 1
+    rgb = colorsys.hsv_to_rgb(hue, 0.75, 0.95)
+    colour = "#" + "".join(f"{round(255 * part):02x}" for part in rgb)
+    return ClassInfo(number, f"class {number}", colour)
+
+
+def _default_classes(count: int) -> tuple[ClassInfo, ...]:
+    classes = tuple(default_class(number) for number in range(count))
+    return (classes[0], replace(classes[1], name="foreground")) if count == 2 else classes
+
+
+def _settled(kind: ScoreKind, told: Description) -> Finding[ScoreKind]:
+    """Let the graph win over the card, and say so."""
+    if told.scores in (None, kind):
+        return Finding(kind, "graph")
+    note = f"The card says that the model gives {told.scores}, but its graph ends in {kind}."
+    return Finding(kind, "graph", note)

@@ -1,0 +1,275 @@
+"""The card of this project: a JSON file beside the model, format 1."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Mapping
+from dataclasses import asdict, dataclass, field, fields
+from pathlib import Path
+from typing import Any, get_args
+
+from napari_onnxseg.cards.card import (
+    ClassInfo,
+    Layout,
+    ModelCard,
+    ObjectRule,
+    ScoreKind,
+    Task,
+)
+from napari_onnxseg.errors import ModelError
+from napari_onnxseg.prepare.channels import ColourOrder
+from napari_onnxseg.prepare.normalize import Normalization
+
+FORMAT = 1
+
+_KEYS = {
+    "card": "format name title description task licence origin sha256 input output classes "
+    "objects metrics",
+    "input": "name layout channels colour_order normalization",
+    "output": "name layout scores",
+    "classes": "id name colour",
+    "objects": " ".join(entry.name for entry in fields(ObjectRule)),
+}
+
+
+@dataclass(frozen=True, slots=True)
+class TensorHints:
+    """What a card says of the tensors; it decides how the graph is read.
+
+    Parameters
+    ----------
+    input_name, output_name : str
+        Tensors to use, or nothing.
+    input_layout, output_layout : str or None
+        Order of their axes.
+    channels : int or None
+        Channels of the input.
+    """
+
+    input_name: str = ""
+    output_name: str = ""
+    input_layout: Layout | None = None
+    output_layout: Layout | None = None
+    channels: int | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Description:
+    """What a card says; None or empty where it says nothing.
+
+    Parameters
+    ----------
+    name, title, description, licence, origin, sha256 : str
+        As in the file.
+    task : {"semantic", "matting"} or None
+        What the model does.
+    tensors : TensorHints
+        Names and layouts.
+    colour_order : {"RGB", "BGR"} or None
+        Order of colours.
+    normalization : Normalization or None
+        Intensities the network wants.
+    scores : {"logits", "probabilities", "labels"} or None
+        What the output holds.
+    classes : tuple of ClassInfo
+        By ascending id.
+    objects : ObjectRule or None
+        How to separate objects.
+    metrics : mapping
+        Free-form results of the author.
+    """
+
+    name: str = ""
+    title: str = ""
+    description: str = ""
+    licence: str = ""
+    origin: str = ""
+    sha256: str = ""
+    task: Task | None = None
+    tensors: TensorHints = TensorHints()
+    colour_order: ColourOrder | None = None
+    normalization: Normalization | None = None
+    scores: ScoreKind | None = None
+    classes: tuple[ClassInfo, ...] = ()
+    objects: ObjectRule | None = None
+    metrics: Mapping[str, Any] = field(default_factory=dict)
+
+
+def is_card(path: Path) -> bool:
+    """Tell whether a JSON file claims to be a card: an object with a ``format``.
+
+    Parameters
+    ----------
+    path : Path
+        The file.
+
+    Returns
+    -------
+    bool
+        False for other JSON and for what cannot be read.
+    """
+    try:
+        content = json.loads(path.read_text(encoding="utf-8"))
+    except (OSError, ValueError):
+        return False
+    return isinstance(content, dict) and "format" in content
+
+
+def read_description(path: Path) -> Description:
+    """Read a card.
+
+    Parameters
+    ----------
+    path : Path
+        The JSON file.
+
+    Returns
+    -------
+    Description
+        Its content, checked.
+
+    Raises
+    ------
+    ModelError
+        Naming the file and the entry that is unknown or not allowed.
+    """
+    try:
+        return _parse(json.loads(path.read_text(encoding="utf-8")))
+    except json.JSONDecodeError as error:
+        raise ModelError(f"'{path}' is not valid JSON ({error}); correct or remove it.") from None
+    except ModelError as error:
+        raise ModelError(f"The card '{path}' cannot be used: {error}") from None
+
+
+def write_card(card: ModelCard, path: Path) -> None:
+    """Write a card as JSON, format 1.
+
+    Parameters
+    ----------
+    card : ModelCard
+        The model.
+    path : Path
+        The JSON file, replaced.
+    """
+    content = {
+        "format": FORMAT,
+        "name": card.name,
+        "title": card.title,
+        "description": card.description,
+        "task": card.task,
+        "licence": card.licence,
+        "origin": card.origin,
+        "sha256": card.sha256,
+        "input": {
+            "name": card.input.name,
+            "layout": card.input.layout,
+            "channels": card.input.channels,
+            "colour_order": card.colour_order,
+            "normalization": card.normalization.to_json(),
+        },
+        "output": {
+            "name": card.output.name,
+            "layout": card.output.layout,
+            "scores": card.scores,
+        },
+        "classes": [asdict(entry) for entry in card.classes],
+        "objects": asdict(card.objects) if card.objects else None,
+    }
+    text = json.dumps(content, indent=2, ensure_ascii=False)
+    path.write_text(text + "\n", encoding="utf-8")
+
+
+def _parse(content: Any) -> Description:
+    given = _section(content, "card")
+    if given.get("format") != FORMAT:
+        raise ModelError(f"Its format is {given.get('format')!r}; this version reads {FORMAT}.")
+    tensors = _section(given.get("input") or {}, "input")
+    result = _section(given.get("output") or {}, "output")
+    words = ("name", "title", "description", "licence", "origin", "sha256")
+    return Description(
+        **{key: _text(given, key) for key in words},
+        task=_choice(given, "task", get_args(Task)),
+        tensors=TensorHints(
+            input_name=_text(tensors, "name"),
+            output_name=_text(result, "name"),
+            input_layout=_choice(tensors, "layout", get_args(Layout)),
+            output_layout=_choice(result, "layout", get_args(Layout)),
+            channels=_count(tensors, "channels"),
+        ),
+        colour_order=_choice(tensors, "colour_order", get_args(ColourOrder)),
+        normalization=_normalization(tensors.get("normalization")),
+        scores=_choice(result, "scores", get_args(ScoreKind)),
+        classes=_classes(given.get("classes") or []),
+        objects=_rule(given.get("objects")),
+        metrics=given.get("metrics") or {},
+    )
+
+
+def _section(content: Any, name: str) -> dict[str, Any]:
+    """Return an object whose keys are all known."""
+    if not isinstance(content, dict):
+        raise ModelError(f"'{name}' must be an object with named entries, got {content!r}.")
+    allowed = _KEYS[name].split()
+    unknown = sorted(set(content) - set(allowed))
+    if unknown:
+        raise ModelError(
+            f"'{unknown[0]}' is not an entry of '{name}'; allowed are {', '.join(allowed)}."
+        )
+    return content
+
+
+def _text(given: Mapping[str, Any], key: str) -> str:
+    value = given.get(key) or ""
+    if not isinstance(value, str):
+        raise ModelError(f"'{key}' must be text, got {value!r}.")
+    return value
+
+
+def _choice(given: Mapping[str, Any], key: str, allowed: tuple[str, ...]) -> Any:
+    value = given.get(key)
+    if value is not None and value not in allowed:
+        raise ModelError(f"'{key}' is {value!r}; allowed are {', '.join(allowed)}.")
+    return value
+
+
+def _count(given: Mapping[str, Any], key: str) -> int | None:
+    value = given.get(key)
+    if value is not None and (not isinstance(value, int) or value < 1):
+        raise ModelError(f"'{key}' must be a whole number above 0, got {value!r}.")
+    return value
+
+
+def _normalization(given: Any) -> Normalization | None:
+    if given is None:
+        return None
+    if not isinstance(given, dict):
+        raise ModelError(f"'normalization' must be an object with named entries, got {given!r}.")
+    return Normalization.from_json(given)
+
+
+def _classes(given: Any) -> tuple[ClassInfo, ...]:
+    if not isinstance(given, list):
+        raise ModelError(f"'classes' must be a list, got {given!r}.")
+    found = [_class(_section(entry, "classes")) for entry in given]
+    if len({entry.id for entry in found}) < len(found):
+        raise ModelError("'classes' names an id twice; each class needs its own.")
+    return tuple(sorted(found, key=lambda entry: entry.id))
+
+
+def _class(given: Mapping[str, Any]) -> ClassInfo:
+    number = given.get("id")
+    if not isinstance(number, int) or not 0 <= number < 1 << 16:
+        raise ModelError(f"The 'id' of a class must be from 0 to 65535, got {number!r}.")
+    return ClassInfo(number, _text(given, "name") or f"class {number}", given.get("colour"))
+
+
+def _rule(given: Any) -> ObjectRule | None:
+    if given is None:
+        return None
+    entries = _section(given, "objects")
+    if entries.get("method") not in ("components", "watershed"):
+        raise ModelError(
+            f"'method' of 'objects' is {entries.get('method')!r}; "
+            "allowed are components, watershed."
+        )
+    return ObjectRule(**entries)

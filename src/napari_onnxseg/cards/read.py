@@ -1,0 +1,206 @@
+"""Make a card of whatever names a model: the catalogue, an ONNX file, a card file."""
+
+from __future__ import annotations
+
+import hashlib
+from dataclasses import dataclass
+from functools import lru_cache
+from pathlib import Path
+from typing import Any
+
+from napari_onnxseg.cards.card import Fact, Geometry, ModelCard, TensorSpec
+from napari_onnxseg.cards.catalog import find
+from napari_onnxseg.cards.meaning import (
+    Finding,
+    classes_of,
+    count_of,
+    normalization_of,
+    scores_of,
+    task_of,
+)
+from napari_onnxseg.cards.native import Description, TensorHints, is_card, read_description
+from napari_onnxseg.cards.tensors import (
+    choose_input,
+    choose_output,
+    input_spec,
+    output_spec,
+    several_alike,
+)
+from napari_onnxseg.errors import ModelError, ModelNotFoundError
+from napari_onnxseg.graph.inspect import GraphFacts, inspect
+from napari_onnxseg.graph.layout import convolution_evidence
+from napari_onnxseg.graph.load import read_model
+from napari_onnxseg.graph.receptive import Probe, Receptive, analyse
+
+REMEMBERED = 16
+"""Models whose analysis is kept in memory."""
+
+
+@dataclass(frozen=True, slots=True)
+class Reading:
+    """What the graph says, once it is known which of its tensors are used.
+
+    Parameters
+    ----------
+    facts : GraphFacts
+        Declarations of the file.
+    input, output : TensorSpec
+        The tensors used.
+    view : Receptive
+        Tiling facts.
+    layout_fact : str
+        Where the layout of the input came from.
+    notes : tuple of str
+        Choices and contradictions.
+    """
+
+    facts: GraphFacts
+    input: TensorSpec
+    output: TensorSpec
+    view: Receptive
+    layout_fact: Fact
+    notes: tuple[str, ...]
+
+
+def load_card(model: str | Path) -> ModelCard:
+    """Describe a model: read its card where it has one, and its graph in any case.
+
+    Parameters
+    ----------
+    model : str or Path
+        A name in the catalogue, the path of an ``.onnx`` file, or the path of its card
+        (``.json``). A card beside the file, of the same name, is used.
+
+    Returns
+    -------
+    ModelCard
+        Every fact a run needs. The graph wins over the card for tensors; contradictions
+        and guesses are in ``notes``, the source of each fact is in ``facts``.
+
+    Raises
+    ------
+    ModelNotFoundError
+        When there is no such model.
+    ModelError
+        When the file or its card cannot be used.
+    """
+    path = _model_file(model)
+    told, note = _description(path)
+    sha256 = _checked_hash(path, told)
+    reading = _reading(path, sha256, told.tensors)
+    return _assemble(path, sha256, told, reading, note)
+
+
+def _model_file(model: str | Path) -> Path:
+    """Return the absolute path of the ``.onnx`` file."""
+    text = str(model)
+    named = isinstance(model, str) and not any(mark in text for mark in ("/", "\\"))
+    if named and Path(text).suffix not in (".onnx", ".json"):
+        return find(text)
+    path = Path(model).expanduser().absolute()
+    if path.suffix == ".json":
+        path = path.with_suffix(".onnx")
+    if not path.exists():
+        raise ModelNotFoundError(f"There is no model file '{path}'.")
+    return path
+
+
+def _description(path: Path) -> tuple[Description, str]:
+    """Return the card beside the model, and a note when the file there is none."""
+    card = path.with_suffix(".json")
+    if not card.exists():
+        return Description(), ""
+    if not is_card(card):
+        return Description(), f"'{card.name}' beside the model is not a card and was left aside."
+    return read_description(card), ""
+
+
+def _checked_hash(path: Path, told: Description) -> str:
+    if path.is_dir():
+        raise ModelError(f"'{path}' is a folder; choose the .onnx file in it.")
+    status = path.stat()
+    sha256 = _hash(path, status.st_mtime_ns, status.st_size)
+    if told.sha256 and told.sha256.lower() != sha256:
+        raise ModelError(
+            f"'{path}' is not the file its card describes (SHA-256 {sha256[:12]}…, the card says "
+            f"{told.sha256[:12]}…); get the matching pair, or remove the card."
+        )
+    return sha256
+
+
+@lru_cache(maxsize=REMEMBERED)
+def _hash(path: Path, modified_ns: int, size: int) -> str:
+    """Return the SHA-256 of a file; the other arguments make a change known."""
+    with path.open("rb") as file:
+        return hashlib.file_digest(file, "sha256").hexdigest()
+
+
+@lru_cache(maxsize=REMEMBERED)
+def _reading(path: Path, sha256: str, hints: TensorHints) -> Reading:
+    """Read the graph; remembered by content."""
+    model = read_model(path)
+    facts = inspect(model)
+    source = choose_input(facts, hints)
+    seen = convolution_evidence(model.graph, source.name, len(source.dims))
+    spec, layout_fact, layout_note = input_spec(source, hints, seen)
+    target, choice_note = choose_output(facts, hints, len(source.dims))
+    dims = [dim if isinstance(dim, int) else None for dim in source.dims]
+    dims[spec.layout.index("C")] = spec.channels
+    view = analyse(model, Probe(source.name, target.name, spec.layout, tuple(dims)), path.parent)
+    output, output_note = output_spec(target, view, hints, spec.channels is not None)
+    notes = (layout_note, choice_note, output_note)
+    return Reading(facts, spec, output, view, layout_fact, tuple(note for note in notes if note))
+
+
+def _assemble(path: Path, sha256: str, told: Description, reading: Reading, note: str) -> ModelCard:
+    """Put the card together and say where each fact came from."""
+    view = reading.view
+    task = task_of((reading.input, reading.output), view, several_alike(reading.facts), told)
+    scores = scores_of(reading.facts, reading.output, told)
+    count = count_of(reading.output, scores.value, view)
+    classes = classes_of(count, task.value, told)
+    normalization = normalization_of(reading.input, task.value, told)
+    found: dict[str, Finding[Any]] = {
+        "task": task,
+        "scores": scores,
+        "classes": classes,
+        "normalization": normalization,
+    }
+    return ModelCard(
+        name=told.name or path.stem,
+        title=told.title or path.stem,
+        description=told.description,
+        task=task.value,
+        path=path,
+        sha256=sha256,
+        input=reading.input,
+        output=reading.output,
+        geometry=_geometry(view),
+        normalization=normalization.value,
+        colour_order=told.colour_order or "RGB",
+        scores=scores.value,
+        classes=classes.value,
+        objects=told.objects,
+        licence=told.licence,
+        origin=told.origin,
+        facts={name: finding.fact for name, finding in found.items()}
+        | {
+            "input": reading.layout_fact,
+            "output": "graph",
+            "geometry": "graph",
+            "colour_order": "card" if told.colour_order else "assumed",
+        },
+        notes=tuple(n for n in (note, *reading.notes, *(f.note for f in found.values())) if n),
+    )
+
+
+def _geometry(view: Receptive) -> Geometry:
+    return Geometry(
+        multiple=view.multiple,
+        halo=view.halo,
+        radius=view.radius,
+        ratio=view.ratio,
+        shrink=view.shrink,
+        breakers=view.breakers,
+        bytes_per_px=view.bytes_per_px,
+    )

@@ -1,0 +1,228 @@
+"""Which tensors of a graph are used, and what their axes mean."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import cast
+
+from napari_onnxseg.cards.card import Fact, Layout, TensorSpec
+from napari_onnxseg.cards.native import TensorHints
+from napari_onnxseg.errors import ModelError
+from napari_onnxseg.graph.inspect import GraphFacts, TensorFacts
+from napari_onnxseg.graph.layout import LAYOUTS, Evidence, plausible_layouts
+from napari_onnxseg.graph.receptive import Receptive
+
+
+def choose_input(facts: GraphFacts, hints: TensorHints) -> TensorFacts:
+    """Return the input that takes the picture.
+
+    Parameters
+    ----------
+    facts : GraphFacts
+        The declarations of the file.
+    hints : TensorHints
+        The card, which may name it.
+
+    Returns
+    -------
+    TensorFacts
+        The one input.
+
+    Raises
+    ------
+    ModelError
+        When there is not exactly one input, or none of that name.
+    """
+    if hints.input_name:
+        _named(facts.inputs, hints.input_name, "input")
+    if len(facts.inputs) != 1:
+        names = ", ".join(tensor.name for tensor in facts.inputs) or "none"
+        raise ModelError(
+            f"The model has {len(facts.inputs)} inputs ({names}); "
+            "only networks that take one picture can be used."
+        )
+    return facts.inputs[0]
+
+
+def choose_output(facts: GraphFacts, hints: TensorHints, rank: int) -> tuple[TensorFacts, str]:
+    """Return the output that is used, and a note when there was a choice.
+
+    Parameters
+    ----------
+    facts : GraphFacts
+        The declarations of the file.
+    hints : TensorHints
+        The card, which may name it.
+    rank : int
+        Number of axes of the input.
+
+    Returns
+    -------
+    tuple of TensorFacts and str
+        The output, and a sentence for the user or nothing.
+
+    Raises
+    ------
+    ModelError
+        When several outputs differ and the card names none.
+    """
+    if hints.output_name:
+        return _named(facts.outputs, hints.output_name, "output"), ""
+    maps = [tensor for tensor in facts.outputs if len(tensor.dims) in (rank, rank - 1)]
+    if len(facts.outputs) == 1:
+        return facts.outputs[0], ""
+    if not maps or any(not _alike(maps[0], other) for other in maps[1:]):
+        names = ", ".join(f"{t.name} {list(t.dims)}" for t in facts.outputs)
+        raise ModelError(
+            f"The model has several outputs ({names}); name the one to use in a card beside it, "
+            'as in {"format": 1, "output": {"name": "..."}}.'
+        )
+    note = f"The model has {len(facts.outputs)} outputs; the first map, '{maps[0].name}', is used."
+    return maps[0], note
+
+
+def several_alike(facts: GraphFacts) -> bool:
+    """Tell whether the model gives several maps of one shape, as saliency networks do."""
+    first, *others = facts.outputs
+    return bool(others) and all(_alike(first, other) for other in others)
+
+
+def input_spec(
+    tensor: TensorFacts, hints: TensorHints, seen: Evidence | None
+) -> tuple[TensorSpec, Fact, str]:
+    """Say what the axes of the input mean.
+
+    Parameters
+    ----------
+    tensor : TensorFacts
+        The input.
+    hints : TensorHints
+        The card, which may state the layout.
+    seen : Evidence or None
+        What the first convolution shows.
+
+    Returns
+    -------
+    tuple of TensorSpec, str and str
+        The input, where its layout came from, and a note on a contradiction or nothing.
+
+    Raises
+    ------
+    ModelError
+        When the rank is unusual or the layout cannot be hints.
+    """
+    rank = len(tensor.dims)
+    if rank not in (4, 5):
+        raise ModelError(
+            f"The input '{tensor.name}' has {rank} axes {list(tensor.dims)}; needed are batch, "
+            "channels, rows and columns (or batch, channels, depth, rows and columns)."
+        )
+    if seen and not _fits(tensor, seen.layout, seen.channels):
+        seen = None
+    shapes = plausible_layouts(tensor.dims)
+    graph = (seen.layout if seen else None) or (shapes[0] if len(shapes) == 1 else None)
+    layout = graph or hints.input_layout
+    if layout is None or (rank, layout.find("C")) not in LAYOUTS or len(layout) != rank:
+        raise _ambiguous(tensor)
+    spec = _spec(tensor, cast(Layout, layout), seen.channels if seen else hints.channels)
+    note = _contradiction("input", hints.input_layout, layout)
+    if hints.channels not in (None, spec.channels):
+        note += f" The card says {hints.channels} channels, the graph takes {spec.channels}."
+    return spec, "graph" if graph else "card", note.strip()
+
+
+def output_spec(
+    tensor: TensorFacts, view: Receptive, hints: TensorHints, channels_known: bool
+) -> tuple[TensorSpec, str]:
+    """Say what the axes of the output mean, from the way the picture takes through the graph.
+
+    Parameters
+    ----------
+    tensor : TensorFacts
+        The output.
+    view : Receptive
+        Where the spatial axes went.
+    hints : TensorHints
+        The card, which may state the layout.
+    channels_known : bool
+        Whether the channels of the input are known, so that inferred ones can be trusted.
+
+    Returns
+    -------
+    tuple of TensorSpec and str
+        The output, and a note on a contradiction or nothing.
+
+    Raises
+    ------
+    ModelError
+        When the axes lie in an order that no layout describes.
+    """
+    axes = view.output_axes
+    rank = len(view.output_dims) or len(tensor.dims)
+    others = [axis for axis in range(rank) if axis not in axes]
+    letters = dict(zip(axes, "DHW"[-len(axes) :], strict=True)) | dict(
+        zip(others, "NC", strict=False)
+    )
+    layout = "".join(letters.get(axis, "?") for axis in range(rank))
+    if layout not in ("NCHW", "NHWC", "NCDHW", "NDHWC", "NHW", "NDHW"):
+        raise ModelError(
+            f"The output '{tensor.name}' has the shape {list(view.output_dims)}; needed are batch, "
+            "classes, rows and columns."
+        )
+    dims = tensor.dims if len(tensor.dims) == rank else (None,) * rank
+    position = layout.find("C")
+    inferred = view.output_dims[position] if position >= 0 and channels_known else None
+    whole = TensorFacts(tensor.name, tensor.dtype, dims)
+    return _spec(whole, cast(Layout, layout), inferred), _contradiction(
+        "output", hints.output_layout, layout
+    )
+
+
+def _spec(tensor: TensorFacts, layout: Layout, channels: int | None) -> TensorSpec:
+    numbers = [dim if isinstance(dim, int) else None for dim in tensor.dims]
+    position = layout.find("C")
+    declared = numbers[position] if position >= 0 else None
+    return TensorSpec(
+        name=tensor.name,
+        dtype=tensor.dtype,
+        layout=layout,
+        batch=numbers[0],
+        channels=declared or channels,
+        sides=tuple(numbers[layout.index(axis)] for axis in "DHW" if axis in layout),
+    )
+
+
+def _named(tensors: Sequence[TensorFacts], name: str, kind: str) -> TensorFacts:
+    for tensor in tensors:
+        if tensor.name == name:
+            return tensor
+    names = ", ".join(tensor.name for tensor in tensors)
+    raise ModelError(f"The card names the {kind} '{name}', the model has {names}.")
+
+
+def _alike(one: TensorFacts, other: TensorFacts) -> bool:
+    """Tell whether two tensors can have one shape, as far as they declare it."""
+    pairs = zip(one.dims, other.dims, strict=False)
+    numbers = [(a, b) for a, b in pairs if isinstance(a, int) and isinstance(b, int)]
+    return len(one.dims) == len(other.dims) and all(a == b for a, b in numbers)
+
+
+def _fits(tensor: TensorFacts, layout: str, channels: int | None) -> bool:
+    """Tell whether declared dims allow what a convolution says."""
+    declared = tensor.dims[layout.index("C")]
+    return channels is None or not isinstance(declared, int) or declared == channels
+
+
+def _contradiction(kind: str, card: str | None, graph: str) -> str:
+    if card in (None, graph):
+        return ""
+    return f"The card says that the {kind} is {card}, but the graph shows {graph}, which is used."
+
+
+def _ambiguous(tensor: TensorFacts) -> ModelError:
+    choices = " or ".join(name for (rank, _), name in LAYOUTS.items() if rank == len(tensor.dims))
+    return ModelError(
+        f"Which axis of the input '{tensor.name}' {list(tensor.dims)} holds channels cannot be "
+        f"hints from the graph; state it in a card beside the model, as in "
+        f'{{"format": 1, "input": {{"layout": "..."}}}} with {choices}.'
+    )
