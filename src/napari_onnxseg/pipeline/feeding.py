@@ -11,7 +11,7 @@ from napari_onnxseg.arrays.source import ImageSource, ImageStack, as_stack
 from napari_onnxseg.errors import ChoiceError
 from napari_onnxseg.prepare.channels import ChannelMap
 from napari_onnxseg.prepare.feed import Feeder
-from napari_onnxseg.prepare.normalize import Normalization, affine_for
+from napari_onnxseg.prepare.normalize import Normalization, affine_for, normalization_notes
 from napari_onnxseg.prepare.stats import IntensityStats, measure
 from napari_onnxseg.tiling.region import Region
 from napari_onnxseg.types import Pixels
@@ -59,7 +59,7 @@ def feeder_for(
     normalization: Normalization,
     dtype: str,
     nodata: float | None,
-) -> tuple[Feeder, IntensityStats | None]:
+) -> tuple[Feeder, IntensityStats | None, tuple[str, ...]]:
     """Measure the planes once, where the normalisation needs it, and return their feeder.
 
     Parameters
@@ -81,13 +81,18 @@ def feeder_for(
         Fills network input from pixels.
     stats : IntensityStats or None
         What was measured; None when nothing was needed.
+    notes : tuple of str
+        What the user should know about it: missing data, a flat image, the range assumed.
     """
-    stats = None
-    if normalization.needs_measuring(sources[0].dtype):
+    image_dtype = sources[0].dtype
+    stats: IntensityStats | None = None
+    notes: tuple[str, ...] = ()
+    if normalization.needs_measuring(image_dtype):
         blocks = partial(_blocks, sources)
-        stats = measure(blocks, normalization, nodata=nodata, alpha=channels.alpha)
-    affine = affine_for(normalization, stats, channels, sources[0].dtype)
-    return Feeder(channels, affine, nodata, dtype), stats
+        stats = measure(blocks, normalization, nodata=nodata, channels=channels)
+        notes = normalization_notes(normalization, stats, image_dtype)
+    affine = affine_for(normalization, stats, channels, image_dtype)
+    return Feeder(channels, affine, nodata, dtype), stats, notes
 
 
 def _blocks(sources: Sequence[ImageSource]) -> Iterator[Pixels]:

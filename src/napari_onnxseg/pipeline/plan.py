@@ -233,11 +233,29 @@ def _refuse_misfits(stack: ImageStack, card: ModelCard, job: SegmentJob) -> None
         value = getattr(job, name)
         if value is not None and value < 1:
             raise ChoiceError(f"The number of {name} must be at least 1, got {value}.")
+    if card.scores == "labels":
+        _refuse_scores(card, job)
     if job.objects and card.objects is None:
         raise ChoiceError(
             f"The card of '{card.name}' has no rule for separating objects; "
             "run without objects, or add an 'objects' entry to the card."
         )
+
+
+def _refuse_scores(card: ModelCard, job: SegmentJob) -> None:
+    """Raise for whatever needs scores when the model gives class ids only."""
+    blended = job.overlap is not None and any(_sides(job.overlap, len(card.input.sides), "overlap"))
+    wanted = {
+        "blend": blended,
+        "give a confidence": job.confidence,
+        "separate objects": job.objects,
+    }
+    for what, asked in wanted.items():
+        if asked:
+            raise ChoiceError(
+                f"'{card.name}' gives class ids and no scores, which is too little to {what}; "
+                "leave that out, or export the model without its ArgMax."
+            )
 
 
 def _batch(card: ModelCard, job: SegmentJob) -> tuple[int, tuple[str, ...]]:

@@ -104,8 +104,8 @@ class Outputs:
         rule = self.decoder.rule
         if rule is None:
             return
-        planes = (self.arrays[name].array[position] for name in ("inside", "foreground"))
-        found = objects_from_planes(*planes, rule)
+        inside, foreground = (self.arrays[n].array[position] for n in ("inside", "foreground"))
+        found = objects_from_planes(inside, foreground, rule)
         found[found > 0] += self.last_object
         self.last_object = max(self.last_object, int(found.max(initial=0)))
         self.arrays["objects"].array[position] = found
