@@ -1,207 +1,248 @@
-"""What intensities a model wants, and the straight line that gives them."""
+"""The straight line that brings an image's intensities to what a model wants."""
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-from dataclasses import asdict, dataclass, fields
-from math import isfinite
-from typing import Any, Literal, get_args
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+from math import floor, isfinite
+from typing import Any
 
 import numpy as np
+from numpy.typing import DTypeLike
 
 from napari_onnxseg.errors import ModelError
+from napari_onnxseg.prepare.channels import ChannelMap
+from napari_onnxseg.prepare.convention import Normalization, known_range
+from napari_onnxseg.prepare.stats import ChannelStats, IntensityStats
 
-Method = Literal[
-    "none",
-    "unit",
-    "divide",
-    "dtype_max",
-    "symmetric",
-    "mean_std",
-    "zero_mean_unit_variance",
-    "min_max",
-    "percentile",
-    "window",
-]
+__all__ = ["Affine", "Normalization", "affine_for", "full_range", "normalization_notes"]
 
-_MEASURED = frozenset({"zero_mean_unit_variance", "min_max", "percentile"})
-_BY_RANGE = frozenset({"unit", "symmetric", "mean_std"})
-_CLIPPED = frozenset({"unit", "divide", "dtype_max", "min_max", "percentile", "window"})
+_ROUNDING = 1e-3
+"""How far above 1 a float image may reach and still count as 0..1."""
+
+_SMALLEST_SPAN = 1e-30
+"""Spans below are flat: their inverse would leave float32."""
 
 
 @dataclass(frozen=True, slots=True)
-class Normalization:
-    """The intensities a network was trained on.
+class Affine:
+    """The line for each model channel: (x - offset) * gain.
 
     Parameters
     ----------
-    method : str
-        ``none`` x; ``unit`` x / full range; ``divide`` x / scale; ``dtype_max`` x / the
-        largest value of the dtype; ``symmetric`` 2 unit - 1; ``mean_std``
-        (unit - mean) / std; ``zero_mean_unit_variance`` (x - mean of the image) / its
-        standard deviation; ``min_max`` minimum to 0, maximum to 1; ``percentile`` low
-        percentile to 0, high percentile to 1; ``window`` low to 0, high to 1, clipped.
-    scale : float
-        Divisor of ``divide``, raw units.
-    mean, std : tuple of float
-        For ``mean_std``: one value, or one a model channel, in units of the unit image.
-    low, high : float
-        Percentiles in [0, 100], or the bounds of ``window`` in raw units.
+    offset : tuple of float
+        Raw value that becomes 0, one a model channel.
+    gain : tuple of float
+        Slope, one a model channel; 0 for a flat image.
     clip : bool
-        Cut the result to [0, 1].
-    per_channel : bool
-        Measure each channel by itself instead of all channels jointly.
-    eps : float
-        Added to the divisor where the model's convention does so; flat images are guarded
-        without it.
+        Whether the result is cut to [0, 1].
+    """
+
+    offset: tuple[float, ...]
+    gain: tuple[float, ...]
+    clip: bool
+
+
+def full_range(dtype: DTypeLike, maximum: float | None = None) -> tuple[float, str]:
+    """Return the largest value that an image could have held, which becomes 1.
+
+    The dtype settles it for bool and 8 bit. Wider data count as the fewest bits, at least
+    8, that hold the image's maximum: cameras of 12 bit store in 16. Floats up to 1 are
+    taken for 0..1.
+
+    Parameters
+    ----------
+    dtype : dtype-like
+        Of the image.
+    maximum : float, optional
+        Largest valid value of the image; needed for wider data only.
+
+    Returns
+    -------
+    value : float
+        The full range.
+    words : str
+        The rule that was applied, for people.
 
     Raises
     ------
     ModelError
-        When a value is not allowed.
+        When the maximum is needed and not given.
     """
-
-    method: Method
-    scale: float = 255.0
-    mean: tuple[float, ...] = ()
-    std: tuple[float, ...] = ()
-    low: float = 0.0
-    high: float = 100.0
-    clip: bool = False
-    per_channel: bool = False
-    eps: float = 0.0
-
-    def __post_init__(self) -> None:
-        _check(self)
-
-    @property
-    def needs_statistics(self) -> bool:
-        """Whether the image must be measured, whatever its dtype."""
-        return self.method in _MEASURED
-
-    def needs_measuring(self, dtype: np.dtype[Any]) -> bool:
-        """Tell whether an image of ``dtype`` must be measured; wide ones for their range too."""
-        return self.needs_statistics or (self.method in _BY_RANGE and known_range(dtype) is None)
-
-    def words(self) -> str:
-        """Return the rule for people, such as ``"percentiles 1 to 99.8 of the image to 0..1"``."""
-        text = _WORDS[self.method].format(n=self)
-        measured = f", {'each channel' if self.per_channel else 'channels together'}"
-        clipped = ", clipped" if self.clip or self.method == "window" else ""
-        return text + (measured if self.needs_statistics else "") + clipped
-
-    @classmethod
-    def from_json(cls, given: Mapping[str, Any]) -> Normalization:
-        """Read the form of the model card.
-
-        Parameters
-        ----------
-        given : mapping
-            The fields by name, lists for tuples; ``method`` is required.
-
-        Returns
-        -------
-        Normalization
-            The checked record.
-
-        Raises
-        ------
-        ModelError
-            Naming the field that is unknown, missing or not allowed.
-        """
-        known = {field.name for field in fields(cls)}
-        unknown = sorted(set(given) - known)
-        if unknown:
-            raise ModelError(
-                f"The normalization has an unknown field '{unknown[0]}'; "
-                f"allowed are {', '.join(sorted(known))}."
-            )
-        if "method" not in given:
-            raise ModelError(f"The normalization names no method; use {_methods()}.")
-        return cls(**{key: _parsed(key, value) for key, value in given.items()})
-
-    def to_json(self) -> dict[str, Any]:
-        """Return the JSON-able form: the method and what differs from the defaults."""
-        default = asdict(Normalization("none"))
-        changed = {k: v for k, v in asdict(self).items() if k == "method" or v != default[k]}
-        return {k: list(v) if isinstance(v, tuple) else v for k, v in changed.items()}
-
-
-_WORDS: Mapping[str, str] = {
-    "none": "raw values",
-    "unit": "0..1 by the full range",
-    "divide": "divided by {n.scale:g}",
-    "dtype_max": "divided by the largest value of the dtype",
-    "symmetric": "-1..1 by the full range",
-    "mean_std": "0..1 by the full range, minus mean, by standard deviation of the training set",
-    "zero_mean_unit_variance": "mean of the image to 0, standard deviation to 1",
-    "min_max": "minimum to maximum of the image to 0..1",
-    "percentile": "percentiles {n.low:g} to {n.high:g} of the image to 0..1",
-    "window": "{n.low:g} to {n.high:g} to 0..1",
-}
-
-
-def known_range(dtype: np.dtype[Any]) -> float | None:
-    """Return the full range that the dtype alone settles (bool, 8 bit), else None."""
     kind = np.dtype(dtype)
-    if kind.kind == "b":
-        return 1.0
-    return float(np.iinfo(kind).max) if kind.kind in "iu" and kind.itemsize == 1 else None
+    settled = known_range(kind)
+    if settled is not None:
+        return settled, f"0..{settled:g} ({kind.name})"
+    if maximum is None:
+        raise ModelError(f"The full range of {kind.name} images is only known after measuring.")
+    if kind.kind == "f" and maximum <= 1 + _ROUNDING:
+        return 1.0, f"0..1 ({kind.name})"
+    bits = max(8, floor(max(maximum, 0)).bit_length())
+    return float(2**bits - 1), f"0..{2**bits - 1} ({bits}-bit values in {kind.name})"
 
 
-def _methods() -> str:
-    """All methods for people."""
-    return ", ".join(get_args(Method))
+def affine_for(
+    normalization: Normalization,
+    stats: IntensityStats | None,
+    channels: ChannelMap,
+    dtype: DTypeLike,
+) -> Affine:
+    """Return the line that normalises an image.
+
+    A flat image gets gain 0: it becomes finite and flat. Where two percentiles coincide
+    although the image is not flat (few objects on an even ground), minimum and maximum
+    take their place.
+
+    Parameters
+    ----------
+    normalization : Normalization
+        What the model wants.
+    stats : IntensityStats or None
+        Of the image; None where `Normalization.needs_measuring` is false.
+    channels : ChannelMap
+        Image channels to model channels.
+    dtype : dtype-like
+        Of the image.
+
+    Returns
+    -------
+    Affine
+        One line a model channel; every number is finite.
+
+    Raises
+    ------
+    ModelError
+        When statistics are missing, or means do not match the model's channels.
+    """
+    kind, count = np.dtype(dtype), channels.model_channels
+    if stats is None and normalization.needs_measuring(kind):
+        raise ModelError(f"Normalization '{normalization.method}' needs the image to be measured.")
+    means = len(normalization.mean)
+    if normalization.method == "mean_std" and means not in (1, count):
+        raise ModelError(
+            f"The normalization has {means} means, but the model takes {count} channel(s); "
+            f"give 1 or {count}."
+        )
+    rule = _LINES[normalization.method]
+    seen = [_seen(normalization, stats, channels, i) for i in range(count)]
+    lines = [rule(normalization, s, kind, i) for i, s in enumerate(seen)]
+    offset, gain = zip(*lines, strict=True)
+    return Affine(offset, gain, normalization.clip or normalization.method == "window")
 
 
-def _parsed(key: str, value: Any) -> Any:
-    """Bring one JSON value to the type of its field."""
-    if key == "method":
-        return str(value)
-    if key in ("clip", "per_channel"):
-        if not isinstance(value, bool):
-            raise ModelError(f"The normalization field '{key}' is {value!r}; use true or false.")
-        return value
-    try:
-        if key in ("mean", "std"):
-            many = value if isinstance(value, (list, tuple)) else [value]
-            return tuple(float(v) for v in many)
-        return float(value)
-    except (TypeError, ValueError):
-        raise ModelError(f"The normalization field '{key}' is {value!r}; use numbers.") from None
+def normalization_notes(
+    normalization: Normalization, stats: IntensityStats, dtype: DTypeLike
+) -> tuple[str, ...]:
+    """Say what a user should know about how the image was normalised.
+
+    Parameters
+    ----------
+    normalization : Normalization
+        What the model wants.
+    stats : IntensityStats
+        Of the image.
+    dtype : dtype-like
+        Of the image.
+
+    Returns
+    -------
+    tuple of str
+        Sentences: no data, flat images, coinciding percentiles, the range taken for full.
+    """
+    joint, kind = stats.joint, np.dtype(dtype)
+    notes = []
+    if not joint.count:
+        return ("No pixel of the image is valid; the network was given 0 everywhere.",)
+    if stats.invalid:
+        notes.append(
+            f"{stats.invalid:,} pixels are no data (NaN, the no-data value or transparent); "
+            "they were not measured and the network was given 0 there."
+        )
+    if joint.minimum == joint.maximum:
+        notes.append(f"The image is flat: every valid pixel is {joint.minimum:g}.")
+    elif normalization.method == "percentile" and any(
+        _coincide(s) for s in _used(normalization, stats)
+    ):
+        notes.append(
+            f"Percentiles {normalization.low:g} and {normalization.high:g} of the image coincide; "
+            "its minimum and maximum were used instead."
+        )
+    if normalization.method in ("unit", "symmetric", "mean_std") and known_range(kind) is None:
+        notes.append(
+            f"The full range of the image was taken for {full_range(kind, joint.maximum)[1]}."
+        )
+    return tuple(notes)
 
 
-def _check(n: Normalization) -> None:
-    """Refuse values that no network can mean."""
-    if n.method not in get_args(Method):
-        raise ModelError(f"The normalization '{n.method}' is unknown; use {_methods()}.")
-    numbers = (n.scale, n.low, n.high, n.eps, *n.mean, *n.std)
-    if not all(isfinite(v) for v in numbers):
-        raise ModelError(f"The normalization '{n.method}' holds a number that is not finite.")
-    problem = _problem(n)
-    if problem:
-        raise ModelError(f"The normalization '{n.method}' {problem}.")
+def _used(normalization: Normalization, stats: IntensityStats) -> list[ChannelStats]:
+    """Return the statistics that the lines rest on."""
+    measured = [s for s in stats.channels if s.count]
+    return measured if normalization.per_channel and measured else [stats.joint]
 
 
-def _problem(n: Normalization) -> str:
-    """Name the first fault, or nothing."""
-    if n.method == "divide" and n.scale == 0:
-        return "divides by 0; give a scale other than 0"
-    if n.eps < 0:
-        return f"has eps {n.eps:g}; use 0 or more"
-    if n.method == "mean_std":
-        return _mean_std_problem(n)
-    if n.method == "percentile" and not 0 <= n.low < n.high <= 100:
-        return f"has percentiles {n.low:g} and {n.high:g}; use 0 <= low < high <= 100"
-    if n.method == "window" and not n.low < n.high:
-        return f"has bounds {n.low:g} and {n.high:g}; the low one must be the smaller"
-    if n.clip and n.method not in _CLIPPED:
-        return "cannot be clipped to 0..1; leave 'clip' out"
-    return ""
+def _seen(
+    normalization: Normalization, stats: IntensityStats | None, channels: ChannelMap, number: int
+) -> ChannelStats:
+    """Return the statistics that hold for one model channel."""
+    if stats is None:
+        return ChannelStats.nothing()
+    alone = normalization.per_channel and channels.weights is None
+    return stats.channels[channels.picks[number]] if alone else stats.joint
 
 
-def _mean_std_problem(n: Normalization) -> str:
-    """Name the fault of a mean and standard deviation, or nothing."""
-    if not n.mean or len(n.mean) != len(n.std):
-        return f"has {len(n.mean)} mean(s) and {len(n.std)} std(s); give one of each a channel"
-    return "" if all(s > 0 for s in n.std) else "has a std that is not above 0"
+def _coincide(seen: ChannelStats) -> bool:
+    """Whether the percentiles leave no span although the image has one."""
+    return not seen.high - seen.low > _SMALLEST_SPAN and seen.maximum > seen.minimum
+
+
+def _span(low: float, high: float, eps: float = 0.0) -> tuple[float, float]:
+    """Return the line from ``low`` to 0 and ``high`` to 1."""
+    return low, _inverse(high - low, eps)
+
+
+def _inverse(span: float, eps: float = 0.0) -> float:
+    """Return 1 / span, 0 for a flat one."""
+    return 1 / (span + eps) if span > _SMALLEST_SPAN and isfinite(span) else 0.0
+
+
+def _range(seen: ChannelStats, kind: np.dtype[Any]) -> float:
+    """Return the full range of an image."""
+    return full_range(kind, seen.maximum)[0]
+
+
+def _dtype_max(kind: np.dtype[Any]) -> float:
+    """Return the largest value of integers, 1 for the others."""
+    return float(np.iinfo(kind).max) if kind.kind in "iu" else 1.0
+
+
+def _mean_std(
+    n: Normalization, seen: ChannelStats, kind: np.dtype[Any], number: int
+) -> tuple[float, float]:
+    """Return the line for mean and standard deviation of a training set."""
+    full, place = _range(seen, kind), number if len(n.mean) > 1 else 0
+    return n.mean[place] * full, 1 / (n.std[place] * full)
+
+
+def _percentiles(
+    n: Normalization, seen: ChannelStats, kind: np.dtype[Any], number: int
+) -> tuple[float, float]:
+    """Return the line between two percentiles, or between the extremes if they coincide."""
+    if _coincide(seen):
+        return _span(seen.minimum, seen.maximum, n.eps)
+    return _span(seen.low, seen.high, n.eps)
+
+
+_Line = Callable[[Normalization, ChannelStats, "np.dtype[Any]", int], tuple[float, float]]
+
+_LINES: Mapping[str, _Line] = {
+    "none": lambda n, s, d, i: (0.0, 1.0),
+    "unit": lambda n, s, d, i: (0.0, 1 / _range(s, d)),
+    "divide": lambda n, s, d, i: (0.0, 1 / n.scale),
+    "dtype_max": lambda n, s, d, i: (0.0, 1 / _dtype_max(d)),
+    "symmetric": lambda n, s, d, i: (_range(s, d) / 2, 2 / _range(s, d)),
+    "mean_std": _mean_std,
+    "zero_mean_unit_variance": lambda n, s, d, i: (s.mean, _inverse(s.std, n.eps)),
+    "min_max": lambda n, s, d, i: _span(s.minimum, s.maximum, n.eps),
+    "percentile": _percentiles,
+    "window": lambda n, s, d, i: _span(n.low, n.high),
+}
