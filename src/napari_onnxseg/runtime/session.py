@@ -1,0 +1,275 @@
+"""A model ready to run, and the place where ready models are kept."""
+
+from __future__ import annotations
+
+import gc
+import threading
+from pathlib import Path
+from types import TracebackType
+from typing import Any
+
+import numpy as np
+import onnxruntime as ort
+
+from napari_onnxseg.cards.card import ModelCard, TensorSpec
+from napari_onnxseg.errors import CancelledError, OutOfMemoryError, RunError
+from napari_onnxseg.runtime.build import build
+from napari_onnxseg.runtime.faults import translate
+from napari_onnxseg.types import AnyArray, Batch, Scores
+
+Key = tuple[Path, str, TensorSpec, TensorSpec, str, int]
+
+
+class Run:
+    """A series of runs that can be stopped from any thread; a `Predictor`.
+
+    Use it as a context manager: leaving it stops whatever still runs.
+
+    Parameters
+    ----------
+    session : OrtSession
+        The model.
+    """
+
+    def __init__(self, session: OrtSession) -> None:
+        self.session = session
+        self.options = ort.RunOptions()
+        self._stopped = threading.Event()
+
+    def __call__(self, batch: Batch, /) -> Scores:
+        """Run the model once; see `OrtSession.run`."""
+        return self.session.run(batch, self)
+
+    @property
+    def stopped(self) -> bool:
+        """Whether `stop` was called."""
+        return self._stopped.is_set()
+
+    def stop(self) -> None:
+        """End runs in native code within milliseconds; they raise `CancelledError`."""
+        self._stopped.set()
+        self.options.terminate = True
+
+    def __enter__(self) -> Run:
+        return self
+
+    def __exit__(
+        self,
+        kind: type[BaseException] | None,
+        error: BaseException | None,
+        trace: TracebackType | None,
+    ) -> None:
+        self.stop()
+
+
+class OrtSession:
+    """A model loaded on a device; safe to run from several threads at once.
+
+    Parameters
+    ----------
+    card : ModelCard
+        The model.
+    device : str
+        As for `open_session`.
+    threads : int
+        Threads within one run.
+
+    Attributes
+    ----------
+    device : str
+        What it really runs on, for people.
+    provider : str
+        Execution provider that it really runs on.
+    nodes_on_cpu : tuple of str
+        Heavy operators that an accelerator left to the CPU.
+    notes : tuple of str
+        Sentences for the user, such as a fallback and its reason.
+    card : ModelCard
+        The model.
+
+    Raises
+    ------
+    ModelError
+        When the model cannot be loaded.
+    DeviceError
+        When the device asked for cannot run it.
+    """
+
+    def __init__(self, card: ModelCard, device: str = "auto", threads: int = 1) -> None:
+        built = build(card, device, threads)
+        self.card = card
+        self.device = built.device.label
+        self.provider = built.device.provider
+        self.nodes_on_cpu = built.nodes_on_cpu
+        self.notes = built.notes
+        self._session: Any = built.session
+
+    @property
+    def closed(self) -> bool:
+        """Whether the model was released."""
+        return self._session is None
+
+    def __call__(self, batch: Batch, /) -> Scores:
+        """Run the model once; see `run`."""
+        return self.run(batch)
+
+    def start(self) -> Run:
+        """Begin a series of runs that can be stopped.
+
+        Returns
+        -------
+        Run
+            To be used as a context manager.
+        """
+        return Run(self)
+
+    def run(self, batch: Batch, run: Run | None = None) -> Scores:
+        """Run the model.
+
+        Parameters
+        ----------
+        batch : numpy.ndarray
+            (N, C, ...), any dtype; brought to the dtype, layout and batch size of the model.
+        run : Run, optional
+            The series it belongs to.
+
+        Returns
+        -------
+        numpy.ndarray
+            (N, K, ...) float32; class ids have K = 1.
+
+        Raises
+        ------
+        CancelledError
+            When the series was stopped.
+        OutOfMemoryError
+            When memory ran out; this session is then no longer handed out.
+        RunError
+            When the model fails.
+        """
+        pieces = [self._run_once(piece, run) for piece in self._pieces(batch)]
+        scores = pieces[0] if len(pieces) == 1 else np.concatenate(pieces)
+        return _to_scores(scores[: len(batch)], self.card.output)
+
+    def warm_up(self, shape: tuple[int, ...]) -> tuple[int, ...]:
+        """Run once on zeros, so that later runs are fast and faults show early.
+
+        Parameters
+        ----------
+        shape : tuple of int
+            (N, C, ...) of the batches to come.
+
+        Returns
+        -------
+        tuple of int
+            (N, K, ...) of their scores.
+        """
+        return self.run(np.zeros(shape, self.card.input.dtype)).shape
+
+    def close(self) -> None:
+        """Release the model; a later run raises `RunError`."""
+        self._session = None
+
+    def _pieces(self, batch: Batch) -> list[AnyArray]:
+        """Bring a batch to the model's dtype and layout, cut and filled to its batch size."""
+        spec = self.card.input
+        data = _to_input(batch, spec)
+        size = spec.batch or len(data)
+        missing = -len(data) % size if len(data) else 0
+        if missing:
+            data = np.concatenate([data, np.repeat(data[-1:], missing, axis=0)])
+        return [data[i : i + size] for i in range(0, len(data), size)]
+
+    def _run_once(self, data: AnyArray, run: Run | None) -> AnyArray:
+        session = self._session
+        if run is not None and run.stopped:
+            raise CancelledError("The run was cancelled.")
+        if session is None:
+            raise RunError(f"The model '{self.card.name}' was released; load it again.")
+        feed = {self.card.input.name: data}
+        options = run.options if run else None
+        try:
+            answer: AnyArray = session.run([self.card.output.name], feed, options)[0]
+        except Exception as error:
+            fault = translate(error, "run")
+            if isinstance(fault, OutOfMemoryError):
+                _forget(self)
+            raise fault from None
+        return answer
+
+
+_opened: dict[Key, OrtSession] = {}
+_lock = threading.RLock()
+
+
+def open_session(card: ModelCard, device: str = "auto", *, threads: int = 1) -> OrtSession:
+    """Return the model loaded on a device, loading it when it is not yet.
+
+    Parameters
+    ----------
+    card : ModelCard
+        The model.
+    device : str
+        ``"auto"`` takes an accelerator or, saying so in its notes, the CPU; any other name
+        of `candidates` runs there or raises.
+    threads : int
+        Threads within one run; 1 where several workers share the session.
+
+    Returns
+    -------
+    OrtSession
+        The same one for the same file, tensors, device and threads, until it is released.
+
+    Raises
+    ------
+    ModelError
+        When the model cannot be loaded.
+    DeviceError
+        When the device asked for cannot run it.
+    """
+    key = (card.path, card.sha256, card.input, card.output, device.lower(), threads)
+    with _lock:
+        found = _opened.get(key)
+        if found is None:
+            found = _opened[key] = OrtSession(card, device, threads)
+    return found
+
+
+def release(sha256: str | None = None) -> None:
+    """Release models, and with them the memory of the device.
+
+    Parameters
+    ----------
+    sha256 : str, optional
+        Hash of the model's file; all models when left out.
+    """
+    with _lock:
+        for key in [key for key in _opened if sha256 in (None, key[1])]:
+            _opened.pop(key).close()
+    gc.collect()
+
+
+def _forget(session: OrtSession) -> None:
+    """Stop handing out a session whose memory is exhausted."""
+    with _lock:
+        for key in [key for key, value in _opened.items() if value is session]:
+            del _opened[key]
+
+
+def _to_input(batch: Batch, spec: TensorSpec) -> AnyArray:
+    """Bring (N, C, ...) to the layout and dtype of the model."""
+    dtype = np.dtype(spec.dtype)
+    if batch.dtype != dtype and dtype.kind in "iu" and batch.dtype.kind == "f":
+        limits = np.iinfo(dtype)
+        batch = np.rint(batch).clip(limits.min, limits.max)
+    moved = np.moveaxis(batch, 1, -1) if spec.layout.endswith("C") else batch
+    return np.ascontiguousarray(moved, dtype)
+
+
+def _to_scores(answer: AnyArray, spec: TensorSpec) -> Scores:
+    """Bring the model's answer to (N, K, ...) float32."""
+    if "C" not in spec.layout:
+        answer = answer[:, np.newaxis]
+    elif spec.layout.endswith("C"):
+        answer = np.moveaxis(answer, -1, 1)
+    return answer.astype(np.float32, copy=False)
