@@ -7,7 +7,8 @@ from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
     from napari_onnxseg.cards.card import ModelCard
-    from napari_onnxseg.cards.read import list_models, load_card
+    from napari_onnxseg.cards.catalog import list_models
+    from napari_onnxseg.cards.read import load_card
     from napari_onnxseg.errors import (
         CancelledError,
         ChoiceError,
@@ -63,7 +64,7 @@ __all__ = [
 _ELSEWHERE = {
     "ModelCard": "cards.card",
     "Normalization": "prepare.normalize",
-    "list_models": "cards.read",
+    "list_models": "cards.catalog",
     "load_card": "cards.read",
     "matte_image": "pipeline.matting",
     "segment_image": "pipeline.semantic",

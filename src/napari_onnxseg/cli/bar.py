@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Generator, Iterator
-from contextlib import contextmanager
+from collections.abc import Generator
 from typing import Any
 
 from rich.progress import (
@@ -14,6 +13,7 @@ from rich.progress import (
     TextColumn,
     TimeRemainingColumn,
 )
+from rich.table import Column
 
 from napari_onnxseg.cli.screen import errors
 from napari_onnxseg.pipeline import job
@@ -31,23 +31,7 @@ class Bar:
     """
 
     def __init__(self, shown: bool, images: int) -> None:
-        self._progress = Progress(
-            TextColumn("{task.description}", markup=False),
-            BarColumn(),
-            MofNCompleteColumn(),
-            TextColumn("{task.fields[stage]}"),
-            TimeRemainingColumn(),
-            console=errors(),
-            transient=True,
-            disable=not shown or not errors().is_terminal,
-        )
-        self._images, self._count = images, 0
-
-    @contextmanager
-    def drawn(self) -> Iterator[Bar]:
-        """Draw the bar while the block runs."""
-        with self._progress:
-            yield self
+        self._shown, self._images, self._count = shown, images, 0
 
     def follow(self, name: str, story: Generator[job.Progress, None, Any]) -> Any:
         """Run a story to its end, showing each step.
@@ -66,18 +50,36 @@ class Bar:
         """
         self._count += 1
         where = f"[{self._count}/{self._images}] " if self._images > 1 else ""
-        task = self._progress.add_task(where + name, total=None, stage="loading")
+        progress = _progress(self._shown and errors().is_terminal)
+        task = progress.add_task(where + name, total=None, stage="loading")
         try:
-            return self._drain(task, story)
+            with progress:
+                return _drain(progress, task, story)
         finally:
             story.close()
-            self._progress.remove_task(task)
 
-    def _drain(self, task: TaskID, story: Generator[job.Progress, None, Any]) -> Any:
-        """Show every step and return what the story returns."""
-        while True:
-            try:
-                step = next(story)
-            except StopIteration as end:
-                return end.value
-            self._progress.update(task, completed=step.done, total=step.total, stage=step.stage)
+
+def _progress(shown: bool) -> Progress:
+    """Return a bar that leaves nothing behind and keeps its hands off standard output."""
+    return Progress(
+        TextColumn("{task.description}", markup=False, table_column=Column(no_wrap=True)),
+        BarColumn(),
+        MofNCompleteColumn(),
+        TextColumn("{task.fields[stage]}"),
+        TimeRemainingColumn(),
+        console=errors(),
+        transient=True,
+        redirect_stdout=False,
+        redirect_stderr=False,
+        disable=not shown,
+    )
+
+
+def _drain(progress: Progress, task: TaskID, story: Generator[job.Progress, None, Any]) -> Any:
+    """Show every step and return what the story returns."""
+    while True:
+        try:
+            step = next(story)
+        except StopIteration as end:
+            return end.value
+        progress.update(task, completed=step.done, total=step.total, stage=step.stage)

@@ -24,6 +24,8 @@ class Files:
         A file for one image, a folder otherwise.
     format : str or None
         Format of results in a folder.
+    plan : bool
+        Say what would be done, and do nothing.
     as_json : bool
         Print one JSON object instead of lines.
 
@@ -56,6 +58,9 @@ class Files:
             show_default=False,
         ),
     ] = None
+    plan: Annotated[
+        bool, typer.Option("--plan", help="Say what would be done, and do nothing.")
+    ] = False
     as_json: Annotated[
         bool, typer.Option("--json", help="Print one JSON object and nothing else.")
     ] = False
@@ -71,7 +76,7 @@ class CutOutFiles(Files):
 
     Parameters
     ----------
-    inputs, out, format, as_json : object
+    inputs, out, format, plan, as_json : object
         As for `Files`.
     compression : int
         Level of PNG compression, 0 to 9.

@@ -6,12 +6,12 @@ from collections import Counter
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Any, Literal
+from typing import Any, Literal, get_args
 
 from napari_onnxseg.cli.faults import ExitCode
 from napari_onnxseg.cli.screen import print_json, say, show
 
-Status = Literal["done", "failed", "skipped"]
+Status = Literal["done", "planned", "failed", "skipped"]
 
 
 @dataclass(frozen=True, slots=True)
@@ -22,10 +22,12 @@ class Outcome:
     ----------
     source : Path
         The image.
-    status : {"done", "failed", "skipped"}
-        Skipped: a file in a folder that is no image.
+    status : {"done", "planned", "failed", "skipped"}
+        Skipped: no image, or not started because of what happened before.
     outputs : mapping of str to Path
         Files written, by kind.
+    plan : str
+        What was decided before, in words.
     device : str
         What really ran.
     seconds : mapping of str to float
@@ -43,6 +45,7 @@ class Outcome:
     source: Path
     status: Status
     outputs: Mapping[str, Path] = field(default_factory=dict)
+    plan: str = ""
     device: str = ""
     seconds: Mapping[str, float] = field(default_factory=dict)
     notes: tuple[str, ...] = ()
@@ -52,22 +55,27 @@ class Outcome:
 
     def to_json(self) -> dict[str, Any]:
         """Return the outcome as JSON; what does not apply is left out."""
-        content: dict[str, Any] = {"input": str(self.source), "status": self.status}
-        if self.status != "done":
-            return {**content, "reason": self.error}
-        return {
-            **content,
+        content: dict[str, Any] = {
+            "input": str(self.source),
+            "status": self.status,
+            "reason": self.error,
             "outputs": {kind: str(path) for kind, path in self.outputs.items()},
+            "plan": self.plan,
             "device": self.device,
             "seconds": dict(self.seconds),
             "notes": list(self.notes),
             "record": dict(self.record),
         }
+        return {name: value for name, value in content.items() if value or self._always(name)}
+
+    def _always(self, name: str) -> bool:
+        """Tell whether an entry is there even when it is empty."""
+        return name == "reason" if self.error else name == "notes" and self.status == "done"
 
     def line(self) -> str:
-        """Return the outcome in one line for people."""
-        if self.status != "done":
-            return f"{self.source}: {self.status}: {self.error}"
+        """Return a finished image in one line for people."""
+        if self.status == "planned":
+            return f"{self.source}: {self.plan}"
         files = ", ".join(str(path) for path in self.outputs.values())
         return f"{self.source} -> {files}  ({self.device}, {self.seconds['total']:.2f} s)"
 
@@ -84,19 +92,19 @@ def total_code(outcomes: Sequence[Outcome]) -> ExitCode:
     -------
     ExitCode
         Cancelled and device faults first; usage when nothing worked for that reason alone;
-        failed when anything failed or no image was found; otherwise done.
+        failed when anything failed; otherwise done.
     """
     codes = {outcome.code for outcome in outcomes} - {ExitCode.DONE}
     for stopping in (ExitCode.CANCELLED, ExitCode.DEVICE):
         if stopping in codes:
             return stopping
-    any_done = any(outcome.status == "done" for outcome in outcomes)
-    if not any_done:
-        return ExitCode.USAGE if codes == {ExitCode.USAGE} else ExitCode.FAILED
-    return ExitCode.FAILED if codes else ExitCode.DONE
+    if not codes:
+        return ExitCode.DONE
+    worked = any(outcome.status in ("done", "planned") for outcome in outcomes)
+    return ExitCode.USAGE if codes == {ExitCode.USAGE} and not worked else ExitCode.FAILED
 
 
-def tell(outcomes: Sequence[Outcome], command: str, as_json: bool) -> ExitCode:
+def summarise(outcomes: Sequence[Outcome], command: str, as_json: bool) -> ExitCode:
     """Print the summary and return the exit code.
 
     Parameters
@@ -116,29 +124,47 @@ def tell(outcomes: Sequence[Outcome], command: str, as_json: bool) -> ExitCode:
     code = total_code(outcomes)
     counts = Counter(outcome.status for outcome in outcomes)
     if as_json:
-        print_json(
-            {
-                "command": command,
-                "exit_code": int(code),
-                **{status: counts[status] for status in ("done", "failed", "skipped")},
-                "results": [outcome.to_json() for outcome in outcomes],
-            }
+        content = {"command": command, "exit_code": int(code)}
+        content |= {status: counts[status] for status in get_args(Status)}
+        print_json({**content, "results": [outcome.to_json() for outcome in outcomes]})
+    elif len(outcomes) > 1:
+        say(
+            ", ".join(f"{counts[status]} {status}" for status in get_args(Status) if counts[status])
         )
-    elif len(outcomes) != 1:
-        say(f"{counts['done']} done, {counts['failed']} failed, {counts['skipped']} skipped")
     return code
 
 
-def tell_one(outcome: Outcome, told: set[str]) -> None:
-    """Print one image's line, and each note that was not printed before."""
-    if outcome.status == "done":
-        show(outcome.line())
-    else:
-        say(
-            "[red]failed[/red] " if outcome.status == "failed" else "[dim]skipped[/dim] ",
-            f"{outcome.source}: {outcome.error}",
-        )
-    for note in outcome.notes:
-        if note not in told:
-            say("[yellow]note[/yellow] ", note)
-            told.add(note)
+class Teller:
+    """Says what happens, each sentence once.
+
+    Parameters
+    ----------
+    silent : bool
+        Say nothing at all.
+    """
+
+    def __init__(self, silent: bool) -> None:
+        self._silent = silent
+        self._said: set[str] = set()
+
+    def announce(self, plan: str) -> None:
+        """Say what is about to be done, when it is not what was done before."""
+        self._once("[dim]plan[/dim] ", " | ".join(plan.splitlines()))
+
+    def tell(self, outcome: Outcome) -> None:
+        """Say what became of an image, and the notes of its run."""
+        if self._silent:
+            return
+        if outcome.status in ("done", "planned"):
+            show(outcome.line())
+        else:
+            colour = "red" if outcome.status == "failed" else "dim"
+            say(f"[{colour}]{outcome.status}[/{colour}] ", f"{outcome.source}: {outcome.error}")
+        for note in outcome.notes:
+            self._once("[yellow]note[/yellow] ", note)
+
+    def _once(self, markup: str, text: str) -> None:
+        """Say a sentence that was not said before."""
+        if not self._silent and text not in self._said:
+            self._said.add(text)
+            say(markup, text)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -117,38 +117,52 @@ def place_results(images: Sequence[Path], out: Path, suffix: str | None) -> list
     -------
     list of Place
         Named after the image's stem, or after its full name where stems repeat.
-
-    Raises
-    ------
-    ChoiceError
-        When two images would share a file, or a result would overwrite an image.
     """
     stems = Counter(path.stem for path in images)
     places = []
     for path in images:
         stem = path.stem if stems[path.stem] == 1 else path.name
         places.append(Place(path, out / f"{stem}.{suffix or _follow(path)}"))
-    refuse_collisions(places)
     return places
 
 
-def refuse_collisions(places: Sequence[Place]) -> None:
-    """Raise `ChoiceError` when a result would overwrite an image or another result."""
+def refuse_collisions(places: Sequence[Place], extras: Sequence[str] = ()) -> None:
+    """Raise when a result would overwrite an image or another result.
+
+    Parameters
+    ----------
+    places : sequence of Place
+        All images of the run.
+    extras : sequence of str
+        Other results of each image, as `Place.beside` names them.
+
+    Raises
+    ------
+    ChoiceError
+        Naming the files.
+    """
     sources = {place.source.resolve() for place in places}
     owners: dict[Path, Path] = {}
-    for place in places:
-        target = place.target.resolve()
-        if target in sources:
+    for place, target in _targets(places, extras):
+        if target.resolve() in sources:
             raise ChoiceError(
-                f"The result for '{place.source}' would overwrite the image '{place.target}';"
+                f"The result for '{place.source}' would overwrite the image '{target}';"
                 " choose another folder or format."
             )
-        if target in owners:
+        owner = owners.setdefault(target.resolve(), place.source)
+        if owner != place.source:
             raise ChoiceError(
-                f"'{owners[target]}' and '{place.source}' would both be written to"
-                f" '{place.target}'; run them into different folders."
+                f"'{owner}' and '{place.source}' would both be written to '{target}';"
+                " run them into different folders."
             )
-        owners[target] = place.source
+
+
+def _targets(places: Sequence[Place], extras: Sequence[str]) -> Iterator[tuple[Place, Path]]:
+    """Yield every file that a run would write, with its image."""
+    for place in places:
+        yield place, place.target
+        for extra in extras:
+            yield place, place.beside(extra)
 
 
 def _follow(path: Path) -> str:

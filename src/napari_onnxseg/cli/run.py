@@ -1,8 +1,9 @@
-"""One verb over many images: read, run, write; a bad file never stops the rest."""
+"""One verb over many images: read, plan, run, write; a bad file never stops the rest."""
 
 from __future__ import annotations
 
 from collections.abc import Generator, Iterator, Sequence
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, Protocol
 
@@ -13,7 +14,7 @@ from napari_onnxseg.cli.bar import Bar
 from napari_onnxseg.cli.faults import ExitCode, describe, exit_code
 from napari_onnxseg.cli.files import Files
 from napari_onnxseg.cli.interrupt import ctrl_c_sets
-from napari_onnxseg.cli.outcome import Outcome, tell, tell_one
+from napari_onnxseg.cli.outcome import Outcome, Teller, summarise
 from napari_onnxseg.cli.places import (
     Place,
     find_files,
@@ -26,6 +27,19 @@ from napari_onnxseg.pipeline import job
 from napari_onnxseg.pipeline.cancel import Cancel
 
 
+class Plan(Protocol):
+    """What is settled before a pixel is read."""
+
+    @property
+    def indices(self) -> tuple[tuple[int, ...], ...]:
+        """The planes of the result."""
+        ...
+
+    def words(self) -> str:
+        """Return the plan in two lines for people."""
+        ...
+
+
 class Verb(Protocol):
     """What differs between segmenting and cutting out."""
 
@@ -34,8 +48,17 @@ class Verb(Protocol):
         """The verb as typed."""
         ...
 
-    def check(self, place: Place) -> None:
+    @property
+    def extras(self) -> tuple[str, ...]:
+        """Other results of each image, as `Place.beside` names them."""
+        ...
+
+    def check(self, place: Place, planes: int = 1) -> None:
         """Raise for files that cannot hold the result, before the model runs."""
+        ...
+
+    def plan(self, image: ImageFile) -> Plan:
+        """Return what would be done with an image."""
         ...
 
     def story(self, image: ImageFile, cancel: Cancel) -> Generator[job.Progress, None, Any]:
@@ -45,6 +68,17 @@ class Verb(Protocol):
     def write(self, place: Place, image: ImageFile, result: Any) -> dict[str, Path]:
         """Write the result and return the files by kind."""
         ...
+
+
+@dataclass(frozen=True, slots=True)
+class _Desk:
+    """What every image of a run shares."""
+
+    verb: Verb
+    bar: Bar
+    cancel: Cancel
+    teller: Teller
+    only_plan: bool
 
 
 def run(verb: Verb, files: Files) -> None:
@@ -66,15 +100,15 @@ def run(verb: Verb, files: Files) -> None:
     """
     images, others = _sorted_out(files.inputs)
     places = _placed(verb, files, images)
-    outcomes = [Outcome(path, "skipped", error="not an image") for path in others]
-    told: set[str] = set()
     bar, cancel = Bar(shown=not files.as_json, images=len(places)), Cancel()
-    with ctrl_c_sets(cancel), bar.drawn():
-        for outcome in _outcomes(verb, places, bar, cancel):
+    teller = Teller(silent=files.as_json)
+    desk = _Desk(verb, bar, cancel, teller, only_plan=files.plan)
+    outcomes = []
+    with ctrl_c_sets(cancel):
+        for outcome in _outcomes(desk, others, places):
+            teller.tell(outcome)
             outcomes.append(outcome)
-            if not files.as_json:
-                tell_one(outcome, told)
-    raise typer.Exit(tell(outcomes, verb.name, files.as_json))
+    raise typer.Exit(summarise(outcomes, verb.name, files.as_json))
 
 
 def _sorted_out(inputs: Sequence[Path]) -> tuple[list[Path], list[Path]]:
@@ -87,45 +121,55 @@ def _sorted_out(inputs: Sequence[Path]) -> tuple[list[Path], list[Path]]:
 
 
 def _placed(verb: Verb, files: Files, images: Sequence[Path]) -> list[Place]:
-    """Decide every result's file, refuse what cannot hold it, and make the folder."""
+    """Decide every result's file, and refuse what cannot hold it."""
     if is_one_file(files.inputs, files.out, files.format):
         places = [Place(images[0], files.out)]
-        refuse_collisions(places)
     else:
         places = place_results(images, files.out, files.format)
+    refuse_collisions(places, verb.extras)
     for place in places:
         verb.check(place)
-    for folder in {place.target.parent for place in places}:
-        folder.mkdir(parents=True, exist_ok=True)
     return places
 
 
-def _outcomes(verb: Verb, places: Sequence[Place], bar: Bar, cancel: Cancel) -> Iterator[Outcome]:
+def _outcomes(desk: _Desk, others: Sequence[Path], places: Sequence[Place]) -> Iterator[Outcome]:
     """Work through the images; stop where the next would end the same way."""
-    stopped = ""
+    for path in others:
+        yield Outcome(path, "skipped", error="not an image")
+    stopped = False
     for place in places:
         if stopped:
-            yield Outcome(place.source, "skipped", error=stopped)
+            yield Outcome(place.source, "skipped", error="not started")
             continue
-        outcome = _one(verb, place, bar, cancel)
-        if outcome.code in (ExitCode.CANCELLED, ExitCode.DEVICE):
-            stopped = "not started"
+        outcome = _one(desk, place)
+        stopped = outcome.code in (ExitCode.CANCELLED, ExitCode.DEVICE)
         yield outcome
 
 
-def _one(verb: Verb, place: Place, bar: Bar, cancel: Cancel) -> Outcome:
-    """Read, run and write one image; whatever goes wrong becomes its outcome."""
+def _one(desk: _Desk, place: Place) -> Outcome:
+    """Read, plan, run and write one image; whatever goes wrong becomes its outcome."""
     try:
-        image = read_image(place.source)
-        result = bar.follow(place.source.name, verb.story(image, cancel))
-        cancel.check()
-        outputs = verb.write(place, image, result)
+        return _done(desk, place)
     except (Exception, KeyboardInterrupt) as error:  # the next image deserves its chance
         return Outcome(place.source, "failed", error=describe(error), code=exit_code(error))
+
+
+def _done(desk: _Desk, place: Place) -> Outcome:
+    """Read, plan, run and write one image."""
+    image = read_image(place.source)
+    plan = desk.verb.plan(image)
+    desk.verb.check(place, len(plan.indices))
+    if desk.only_plan:
+        return Outcome(place.source, "planned", plan=plan.words(), notes=image.notes)
+    desk.teller.announce(plan.words())
+    result = desk.bar.follow(place.source.name, desk.verb.story(image, desk.cancel))
+    desk.cancel.check()
+    place.target.parent.mkdir(parents=True, exist_ok=True)
     return Outcome(
         place.source,
         "done",
-        outputs=outputs,
+        outputs=desk.verb.write(place, image, result),
+        plan=plan.words(),
         device=result.device,
         seconds=result.seconds,
         notes=(*image.notes, *result.notes),
