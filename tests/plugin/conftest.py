@@ -92,3 +92,11 @@ def messages() -> Iterator[list[str]]:
     notification_manager.notification_ready.connect(take)
     yield seen
     notification_manager.notification_ready.disconnect(take)
+
+
+@pytest.fixture
+def desk(qtbot: Any, monkeypatch: Any) -> Any:
+    """Make a desk to open widgets on, with a stand-in for the model."""
+    from desk import Desk
+
+    return Desk(qtbot, monkeypatch)

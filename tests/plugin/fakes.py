@@ -31,7 +31,6 @@ def card(
     normalization: Normalization | None = None,
 ) -> ModelCard:
     """Describe a model of four-pixel multiple and eight-pixel halo."""
-    pair = (1, 1)
     outputs = 1 if task == "matting" else len(classes)
     return ModelCard(
         name="toy",

@@ -168,6 +168,16 @@ def test_results_go_just_above_their_source_and_leave_the_selection(source):
     assert top in viewer.layers
 
 
+def test_a_new_result_lies_above_the_older_ones_of_its_source(source):
+    viewer = ViewerModel()
+    viewer.add_layer(source)
+    viewer.add_image(np.zeros(SHAPE), name="B")
+    first, second = (segmented(np.zeros(SHAPE, np.uint8), source)[0] for _ in range(2))
+    insert_above(viewer, source, [first])
+    insert_above(viewer, source, [second])
+    assert [layer is second for layer in viewer.layers] == [False, False, True, False]
+
+
 def test_two_selected_layers_stay_selected(source):
     viewer = ViewerModel()
     viewer.add_layer(source)

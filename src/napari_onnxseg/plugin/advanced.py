@@ -5,7 +5,8 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any
 
-from qtpy.QtWidgets import QDoubleSpinBox, QHBoxLayout, QLabel, QWidget
+from qtpy.QtGui import QIcon
+from qtpy.QtWidgets import QDoubleSpinBox, QFormLayout, QHBoxLayout, QWidget
 from superqt import QCollapsible
 
 from napari_onnxseg.cards.card import ModelCard
@@ -244,7 +245,7 @@ def folded(title: str, *sections: QWidget) -> QCollapsible:
     title : str
         What is shown.
     *sections : QWidget
-        Forms, whose labels are made equally wide.
+        Forms.
 
     Returns
     -------
@@ -253,25 +254,39 @@ def folded(title: str, *sections: QWidget) -> QCollapsible:
     """
     fold = QCollapsible(title)
     fold.setDuration(0)
+    fold.setExpandedIcon(QIcon())
+    fold.setCollapsedIcon(QIcon())
+    fold.toggled.connect(lambda is_open: fold.setText(f"{'▾' if is_open else '▸'}  {title}"))
+    fold.toggleButton().setStyleSheet(
+        "QPushButton { background: transparent; border: none; text-align: left; padding: 4px 0; }"
+    )
     for section in sections:
         fold.addWidget(section)
-    align([section.rows for section in sections])
+    fold.layout().setContentsMargins(0, 0, 0, 0)
+    fold.content().layout().setContentsMargins(0, 0, 0, 0)
     fold.collapse(animate=False)
+    fold.setText(f"▸  {title}")
     return fold
 
 
-def align(forms: list[Any]) -> None:
-    """Make the labels of several forms equally wide.
+def align(widget: QWidget) -> None:
+    """Make the labels of all forms in a widget equally wide.
 
     Parameters
     ----------
-    forms : list of QFormLayout
-        Forms that stand under each other.
+    widget : QWidget
+        Holds forms that stand under each other.
     """
-    labels = [label for rows in forms for label in rows.parentWidget().findChildren(QLabel)]
+    labels = [label for rows in widget.findChildren(QFormLayout) for label in _labels(rows)]
     width = max((label.sizeHint().width() for label in labels), default=0)
     for label in labels:
         label.setMinimumWidth(width)
+
+
+def _labels(rows: QFormLayout) -> list[QWidget]:
+    """Return the labels of a form."""
+    items = [rows.itemAt(row, QFormLayout.ItemRole.LabelRole) for row in range(rows.rowCount())]
+    return [item.widget() for item in items if item is not None]
 
 
 def _bound(tip: str) -> QDoubleSpinBox:

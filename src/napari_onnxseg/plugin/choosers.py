@@ -23,7 +23,7 @@ from qtpy.QtWidgets import (
 )
 
 from napari_onnxseg.cards.card import Task
-from napari_onnxseg.cards.read import list_models
+from napari_onnxseg.cards.catalog import list_models
 from napari_onnxseg.errors import ChoiceError
 from napari_onnxseg.plugin.layers import distinct_names
 from napari_onnxseg.plugin.ties import Ties

@@ -19,6 +19,7 @@ from napari_onnxseg.cards.card import ModelCard
 from napari_onnxseg.errors import OnnxSegError
 from napari_onnxseg.pipeline.cancel import Cancel
 from napari_onnxseg.pipeline.job import Progress
+from napari_onnxseg.plugin.advanced import align
 from napari_onnxseg.plugin.choosers import form
 from napari_onnxseg.plugin.keys import bind_keys, drop, use
 from napari_onnxseg.plugin.layers import Placement
@@ -120,6 +121,7 @@ class Panel(QWidget):
                 self._enter()
         elif event.type() in (QEvent.Type.Show, QEvent.Type.Enter) and self._ties is not None:
             use(self)
+            align(self)
         return bool(super().event(event))
 
     def _build(self) -> None:

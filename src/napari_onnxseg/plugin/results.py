@@ -112,7 +112,7 @@ def let_labels_grow(layer: Labels) -> None:
 
 
 def insert_above(viewer: Any, source: Layer | None, layers: Sequence[Layer]) -> bool:
-    """Insert layers just above their source and keep what the user has selected.
+    """Insert layers above their source and its earlier results; keep the selection.
 
     Parameters
     ----------
@@ -129,7 +129,7 @@ def insert_above(viewer: Any, source: Layer | None, layers: Sequence[Layer]) -> 
         Whether the source was still there.
     """
     present = source is not None and source in viewer.layers
-    position = viewer.layers.index(source) + 1 if present else len(viewer.layers)
+    position = _above(viewer, source) if present else len(viewer.layers)
     selected, active = set(viewer.layers.selection), viewer.layers.selection.active
     for number, layer in enumerate(layers):
         viewer.layers.insert(position + number, layer)
@@ -137,6 +137,17 @@ def insert_above(viewer: Any, source: Layer | None, layers: Sequence[Layer]) -> 
         viewer.layers.selection = selected
         viewer.layers.selection.active = active or viewer.layers.selection.active
     return present
+
+
+def _above(viewer: Any, source: Layer) -> int:
+    """Return the first position above a layer and the results of ours that lie on it."""
+    position = viewer.layers.index(source) + 1
+    for layer in viewer.layers[position:]:
+        record = layer.metadata.get("onnxseg", {})
+        if record.get("layer", {}).get("source") != source.name:
+            break
+        position += 1
+    return position
 
 
 def _class_layer(result: SegmentResult, placement: Placement) -> Labels:

@@ -41,6 +41,9 @@ from napari_onnxseg.runtime.providers import devices
 ERROR_COLOUR = "#e5534b"
 """Red that reads on dark and on light themes."""
 
+COUNTED = ("tiles", "rows")
+"""Stages whose steps are about equally long, so that a bar means something."""
+
 
 class ImageRows(QObject):
     """Which image, which part of it, and which axis holds channels.
@@ -298,7 +301,7 @@ class RunRows(QWidget):
         """
         if progress.stage != self._stage:
             self._stage, self._since = progress.stage, time.monotonic()
-        counted = progress.stage == "tiles"
+        counted = progress.stage in COUNTED
         self.bar.setRange(0, progress.total if counted else 0)
         self.bar.setValue(progress.done if counted else 0)
         self.show_status(progress_words(progress, time.monotonic() - self._since))
