@@ -8,7 +8,7 @@ from hypothesis import strategies as st
 from napari_onnxseg.errors import RunError
 from napari_onnxseg.tiling.plan import TilePlan, plan_tiles
 from napari_onnxseg.tiling.region import Region, reflected
-from napari_onnxseg.tiling.stitch import stitch
+from napari_onnxseg.tiling.stitch import Stitcher, stitch
 from napari_onnxseg.tiling.window import axis_windows
 
 fixed = settings(derandomize=True, deadline=None, max_examples=60)
@@ -230,5 +230,24 @@ def test_scores_of_the_wrong_size_are_refused(overlap):
 def test_missing_tiles_do_not_pass_unseen(overlap):
     plan = plan_tiles((100, 100), tile=64, overlap=overlap)
     parts = [np.zeros((1, *tile.keep.shape), np.float32) for tile in plan][:-1]
-    with pytest.raises(ValueError, match="shorter"):
+    with pytest.raises(RunError, match="1 did not come"):
         list(stitch(plan, parts))
+
+
+@pytest.mark.parametrize("overlap", [0, 16])
+def test_a_stitcher_goes_on_with_the_next_plane(overlap):
+    plan = plan_tiles((100, 90), tile=64, halo=8, overlap=overlap)
+    stitcher = Stitcher(plan)
+    for value in (1, 2):
+        result = np.zeros(plan.shape)
+        for tile in plan:
+            for region, block in stitcher.add(np.full((1, *tile.keep.shape), value, np.float32)):
+                result[region.slices] += block[0]
+        assert (result == value).all()
+        assert stitcher.missing == 0
+
+
+def test_released_blocks_are_not_touched_again():
+    plan = plan_tiles((300, 50), tile=50, overlap=20)
+    parts = (np.full((1, *tile.keep.shape), 1, np.float32) for tile in plan)
+    assert all((block == 1).all() for _, block in list(stitch(plan, parts)))

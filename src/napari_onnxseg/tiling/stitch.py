@@ -7,7 +7,7 @@ from collections.abc import Iterable, Iterator, Sequence
 import numpy as np
 
 from napari_onnxseg.errors import RunError
-from napari_onnxseg.tiling.plan import Tile, TilePlan
+from napari_onnxseg.tiling.plan import TilePlan
 from napari_onnxseg.tiling.region import Region
 from napari_onnxseg.tiling.window import axis_windows
 from napari_onnxseg.types import Scores
@@ -39,8 +39,10 @@ def stitch(plan: TilePlan, scores: Iterable[Scores]) -> Iterator[tuple[Region, S
         When the scores of a tile do not have the shape of its kept part.
     """
     stitcher = Stitcher(plan)
-    for _, part in zip(plan, scores, strict=True):
+    for part in scores:
         yield from stitcher.add(part)
+    if stitcher.missing:
+        raise RunError(f"Of {len(plan)} tiles, {stitcher.missing} did not come.")
 
 
 class Stitcher:
@@ -56,7 +58,13 @@ class Stitcher:
 
     def __init__(self, plan: TilePlan) -> None:
         self._plan = plan
-        self._begin()
+        self._band = _Band(plan) if plan.blends else None
+        self._number = 0
+
+    @property
+    def missing(self) -> int:
+        """Tiles still to come before the plane is whole; 0 between planes."""
+        return -self._number % len(self._plan)
 
     def add(self, part: Scores) -> list[tuple[Region, Scores]]:
         """Add the kept part of the next tile.
@@ -76,32 +84,34 @@ class Stitcher:
         RunError
             When the scores do not have the shape of the kept part.
         """
-        number, self._number = self._number, self._number + 1
-        tile = self._plan.tile_at(number)
-        _check(tile, part)
-        if not self._plan.blends:
-            finished = _inside(self._plan, tile.keep, part)
-        else:
-            finished = self._blend(number, tile, part)
-        if self._number == len(self._plan):
-            self._begin()
-        return finished
+        number, keep = self._number, self._plan.tile_at(self._number).keep
+        if part.shape[1:] != keep.shape:
+            raise RunError(
+                f"The scores of a tile are {part.shape[1:]} px, but {keep.shape} px are kept; "
+                "check halo and output size of the model."
+            )
+        self._number = (number + 1) % len(self._plan)
+        if self._band is None:
+            return self._inside(keep, part)
+        return self._blend(self._band, number, keep, part)
 
-    def _begin(self) -> None:
-        """Forget the plane before."""
-        self._number = 0
-        self._band = _Band(self._plan)
-
-    def _blend(self, number: int, tile: Tile, part: Scores) -> list[tuple[Region, Scores]]:
+    def _blend(
+        self, band: _Band, number: int, keep: Region, part: Scores
+    ) -> list[tuple[Region, Scores]]:
         """Add to the band; after a whole row of tiles let go of what no later one touches."""
         grid = self._plan.grid
         row, *across = (int(i) for i in np.unravel_index(number, grid))
-        self._band.add(tile.keep, (row, *across), part)
+        band.add(keep, (row, *across), part)
         if across != [count - 1 for count in grid[1:]]:
             return []
-        axis = self._plan.axes[0]
-        done = axis.keep(row + 1)[0] if row + 1 < grid[0] else self._plan.padded[0]
-        return _inside(self._plan, *self._band.release(done))
+        last = row == grid[0] - 1
+        done = self._plan.padded[0] if last else self._plan.axes[0].keep(row + 1)[0]
+        return self._inside(*band.release(done, last=last))
+
+    def _inside(self, region: Region, block: Scores) -> list[tuple[Region, Scores]]:
+        """Cut a block at the image; nothing may be left."""
+        within = region.intersect(Region.of_shape(self._plan.shape))
+        return [(within, block[:, *within.relative_to(region).slices])] if within.size else []
 
 
 class _Band:
@@ -123,12 +133,12 @@ class _Band:
         inside = keep.shift((-self._top, *(0,) * len(self._width)))
         self._sums[:, *inside.slices] += weighted
 
-    def release(self, until: int) -> tuple[Region, Scores]:
-        """Return the rows above ``until`` and forget them."""
+    def release(self, until: int, *, last: bool) -> tuple[Region, Scores]:
+        """Return the rows above ``until`` and forget them; after the last ones begin anew."""
         done = until - self._top
         region = Region((self._top, *(0,) * len(self._width)), (until, *self._width))
         block, self._sums = self._sums[:, :done], self._sums[:, done:]
-        self._top = until
+        self._top = 0 if last else until
         return region, block
 
     def _reach(self, classes: int, rows: int) -> None:
@@ -139,18 +149,3 @@ class _Band:
             if held:
                 sums[:, :held] = self._sums
             self._sums = sums
-
-
-def _check(tile: Tile, part: Scores) -> None:
-    """Raise when scores do not cover the kept part."""
-    if part.shape[1:] != tile.keep.shape:
-        raise RunError(
-            f"The scores of a tile are {part.shape[1:]} px, but {tile.keep.shape} px are kept; "
-            "check halo and output size of the model."
-        )
-
-
-def _inside(plan: TilePlan, region: Region, block: Scores) -> list[tuple[Region, Scores]]:
-    """Cut a block at the image, or return nothing when it lies beside it."""
-    within = region.intersect(Region.of_shape(plan.shape))
-    return [(within, block[:, *within.relative_to(region).slices])] if within.size else []
