@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import Any
 
 from napari_onnxseg.cards.card import Fact, Geometry, ModelCard, TensorSpec
-from napari_onnxseg.cards.catalog import find
+from napari_onnxseg.cards.catalog import find, list_models
 from napari_onnxseg.cards.meaning import (
     Finding,
     classes_of,
@@ -31,6 +31,8 @@ from napari_onnxseg.graph.inspect import GraphFacts, inspect
 from napari_onnxseg.graph.layout import convolution_evidence
 from napari_onnxseg.graph.load import read_model
 from napari_onnxseg.graph.receptive import Probe, Receptive, analyse
+
+__all__ = ["Reading", "list_models", "load_card"]
 
 REMEMBERED = 16
 """Models whose analysis is kept in memory."""

@@ -151,20 +151,22 @@ class OrtSession:
         scores = pieces[0] if len(pieces) == 1 else np.concatenate(pieces)
         return _to_scores(scores[: len(batch)], self.card.output)
 
-    def warm_up(self, shape: tuple[int, ...]) -> tuple[int, ...]:
+    def warm_up(self, shape: tuple[int, ...], run: Run | None = None) -> tuple[int, ...]:
         """Run once on zeros, so that later runs are fast and faults show early.
 
         Parameters
         ----------
         shape : tuple of int
             (N, C, ...) of the batches to come.
+        run : Run, optional
+            The series it belongs to, which may stop it.
 
         Returns
         -------
         tuple of int
             (N, K, ...) of their scores.
         """
-        return self.run(np.zeros(shape, self.card.input.dtype)).shape
+        return self.run(np.zeros(shape, self.card.input.dtype), run).shape
 
     def close(self) -> None:
         """Release the model; a later run raises `RunError`."""

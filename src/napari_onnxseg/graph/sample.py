@@ -1,0 +1,28 @@
+"""A network of one convolution, to see whether a device can run any."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import numpy as np
+import onnx
+from onnx import TensorProto, helper, numpy_helper
+
+OPSET, IR_VERSION = 17, 8
+
+
+def write_sample(path: Path) -> None:
+    """Write a network that takes the mean of three by three pixels.
+
+    Parameters
+    ----------
+    path : Path
+        The ``.onnx`` file, replaced.
+    """
+    weight = numpy_helper.from_array(np.full((1, 1, 3, 3), 1 / 9, np.float32), "weight")
+    dims = ["batch", 1, "y", "x"]
+    tensors = [helper.make_tensor_value_info(n, TensorProto.FLOAT, dims) for n in ("image", "mean")]
+    node = helper.make_node("Conv", ["image", "weight"], ["mean"], pads=[1, 1, 1, 1])
+    graph = helper.make_graph([node], "sample", tensors[:1], tensors[1:], [weight])
+    opset = helper.make_opsetid("", OPSET)
+    onnx.save(helper.make_model(graph, opset_imports=[opset], ir_version=IR_VERSION), path)
