@@ -19,8 +19,8 @@ import onnx
 from napari_onnxseg.errors import ModelError
 from napari_onnxseg.graph.fold import StaticGraph, fold
 from napari_onnxseg.graph.inspect import final_operator
-from napari_onnxseg.graph.operators import RULES, pointwise, unary
 from napari_onnxseg.graph.reach import Indices
+from napari_onnxseg.graph.rules import in_place
 from napari_onnxseg.graph.walk import Place, Trail, follow, spans
 
 PROBES = (512, 576, 960, 1344)
@@ -242,7 +242,7 @@ def _peak_bytes(graph: StaticGraph, probe: Probe) -> int:
     alive = {probe.input: _bytes(graph, probe.input)}
     peak = 0
     for i, node in enumerate(graph.nodes):
-        if RULES.get(node.op_type) in (pointwise, unary) and last.get(node.input[0]) == i:
+        if in_place(node.op_type) and last.get(node.input[0]) == i:
             alive.pop(node.input[0], None)
         alive |= {name: _bytes(graph, name) for name in node.output if name}
         peak = max(peak, sum(alive.values()))

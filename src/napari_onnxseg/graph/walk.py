@@ -11,8 +11,9 @@ import numpy as np
 import onnx
 
 from napari_onnxseg.graph.fold import StaticGraph
-from napari_onnxseg.graph.operators import Breaks, Local, Operator, examine
+from napari_onnxseg.graph.operator import Breaks, Local, Operator
 from napari_onnxseg.graph.reach import HERE, Indices, Reach
+from napari_onnxseg.graph.rules import examine
 
 Span = tuple[Indices, Indices]
 
