@@ -9,6 +9,8 @@ from napari_onnxseg.arrays.source import as_stack, read_padded
 from napari_onnxseg.errors import ChoiceError, ImageError
 from napari_onnxseg.tiling.region import Region
 
+zarr.zeros((1,))[:]  # starts zarr's own thread, which lives as long as the process
+
 
 class Counting:
     """An array that remembers the shapes read from it and is no ndarray."""

@@ -18,7 +18,17 @@ class Sink(Protocol):
     """A result that takes finished blocks, in any order, each pixel once."""
 
     def write(self, index: tuple[int, ...], region: Region, block: AnyArray) -> None:
-        """Store one finished block of one plane."""
+        """Store one finished block of one plane.
+
+        Parameters
+        ----------
+        index : tuple of int
+            Position on each leading axis of the result.
+        region : Region
+            Where the block belongs, in pixels.
+        block : numpy.ndarray
+            (*region.shape, trailing axes...).
+        """
         ...
 
 

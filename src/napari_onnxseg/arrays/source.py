@@ -9,6 +9,7 @@ from typing import Any, Protocol
 
 import numpy as np
 
+from napari_onnxseg.arrays.axes import find_channel_axis, shape_of
 from napari_onnxseg.errors import ChoiceError, ImageError
 from napari_onnxseg.tiling.region import Region, reflected
 from napari_onnxseg.types import Pixels
@@ -51,7 +52,18 @@ class ImageSource(Protocol):
         ...
 
     def read(self, region: Region) -> Pixels:
-        """Return (C, Y, X) or (C, Z, Y, X) values of a region inside the image."""
+        """Return the values of a region.
+
+        Parameters
+        ----------
+        region : Region
+            Inside the image.
+
+        Returns
+        -------
+        numpy.ndarray
+            (C, *region.shape), dtype of the source.
+        """
         ...
 
 
@@ -121,7 +133,7 @@ class ImageStack:
             When there is no such plane.
         """
         (checked,) = self.indices(tuple(index))
-        return _Plane(self, checked)
+        return _Plane(self, checked, self.shape, self.channels, self.dtype)
 
     def indices(self, picked: Sequence[int | None] | None = None) -> list[tuple[int, ...]]:
         """List the planes, in the order of the array.
@@ -129,8 +141,7 @@ class ImageStack:
         Parameters
         ----------
         picked : sequence of (int or None), optional
-            One entry per leading axis: an int picks that position (negative ones count
-            from the end), None takes all. Without it, every plane.
+            One entry per leading axis: an int picks (negative from the end), None takes all.
 
         Returns
         -------
@@ -162,18 +173,9 @@ class _Plane:
 
     stack: ImageStack
     index: tuple[int, ...]
-
-    @property
-    def shape(self) -> tuple[int, ...]:
-        return self.stack.shape
-
-    @property
-    def channels(self) -> int:
-        return self.stack.channels
-
-    @property
-    def dtype(self) -> np.dtype[Any]:
-        return self.stack.dtype
+    shape: tuple[int, ...]
+    channels: int
+    dtype: np.dtype[Any]
 
     def read(self, region: Region) -> Pixels:
         """Read one region inside the image, channels first."""
@@ -185,7 +187,8 @@ class _Plane:
         block = np.asarray(self.stack.data[self._where(region)])
         if self.stack.channel_axis is None:
             return block[np.newaxis]
-        return np.moveaxis(block, self._channel_position(), 0)
+        gone = len(self.index)  # leading axes; those before the channels moved them forward
+        return np.moveaxis(block, max(0, self.stack.channel_axis - gone), 0)
 
     def _where(self, region: Region) -> tuple[int | slice, ...]:
         """Return the index of a region in the whole array."""
@@ -193,11 +196,6 @@ class _Plane:
         if self.stack.channel_axis is not None:
             where.insert(self.stack.channel_axis, slice(None))
         return tuple(where)
-
-    def _channel_position(self) -> int:
-        """Return the channel axis once the leading axes are gone."""
-        axis = self.stack.channel_axis or 0
-        return max(0, axis - len(self.index))
 
 
 def as_stack(
@@ -225,11 +223,10 @@ def as_stack(
     Raises
     ------
     ImageError
-        When the array has too few axes, an empty one, or values that are no numbers,
-        or when the channel axis does not exist.
+        When it has too few axes, an empty one, no numbers, or no such channel axis.
     """
-    shape = _shape_of(data)
-    axis = _channel_axis(shape, channel_axis, rgb)
+    shape = shape_of(data)
+    axis = find_channel_axis(shape, channel_axis, rgb)
     needed = spatial_ndim + (axis is not None)
     if len(shape) < needed:
         raise ImageError(
@@ -276,39 +273,3 @@ def _positions(pick: int | None, length: int) -> Sequence[int]:
             f"There is no plane {pick} on an axis of length {length}; use 0 to {length - 1}."
         )
     return (int(pick) % length,)
-
-
-def _shape_of(data: Any) -> tuple[int, ...]:
-    """Return the shape of an image after checking that it is one array of numbers."""
-    if isinstance(data, Sequence) or not (hasattr(data, "shape") and hasattr(data, "dtype")):
-        raise ImageError(
-            f"An image must be one array with a shape and a dtype, got {type(data).__name__}; "
-            "of a multiscale image, give one level."
-        )
-    shape = tuple(int(length) for length in data.shape)
-    if 0 in shape:
-        raise ImageError(f"The image is empty: its shape is {shape}.")
-    if np.dtype(data.dtype).kind not in "buif":
-        raise ImageError(
-            f"The image holds {data.dtype} values; it must hold booleans, integers or real numbers."
-        )
-    return shape
-
-
-def _channel_axis(shape: tuple[int, ...], chosen: int | None, rgb: bool) -> int | None:
-    """Return the channel axis, not negative, or None for a grey image."""
-    last = len(shape) - 1
-    if chosen is not None and not -len(shape) <= chosen <= last:
-        raise ImageError(
-            f"There is no channel axis {chosen} in an image of shape {shape}; use 0 to {last}."
-        )
-    axis = None if chosen is None else chosen % len(shape)
-    if not rgb:
-        return axis
-    if axis not in (None, last) or shape[last] not in (3, 4):
-        raise ImageError(
-            f"A colour image needs 3 or 4 channels on its last axis, got shape {shape}"
-            f"{'' if axis is None else f' with channel axis {axis}'}; "
-            "use rgb only for red, green, blue (alpha)."
-        )
-    return last

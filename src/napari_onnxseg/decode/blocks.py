@@ -13,7 +13,18 @@ BLOCK_PX = 32_768
 
 
 def rows_per_block(width: int) -> int:
-    """Return how many rows of ``width`` pixels make a block, at least one."""
+    """Return how many rows make a block.
+
+    Parameters
+    ----------
+    width : int
+        Pixels in a row.
+
+    Returns
+    -------
+    int
+        At least one.
+    """
     return max(1, BLOCK_PX // max(1, width))
 
 
@@ -44,7 +55,7 @@ def write_bytes(values: NDArray[np.floating[Any]], out: NDArray[np.uint8]) -> No
     values : numpy.ndarray
         Float, any shape; overwritten.
     out : numpy.ndarray
-        uint8 of that shape.
+        Same shape, uint8; overwritten.
     """
     np.multiply(values, 255, out=values)
     np.rint(values, out=values)

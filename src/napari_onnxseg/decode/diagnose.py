@@ -46,7 +46,7 @@ def count_classes(labels: AnyArray, classes: int) -> NDArray[np.int64]:
     Returns
     -------
     numpy.ndarray
-        int64, one count per class (more when larger ids occur).
+        (K,) int64, one count per class (more when larger ids occur).
     """
     return np.bincount(labels.ravel(), minlength=classes).astype(np.int64, copy=False)
 
@@ -59,7 +59,7 @@ def diagnose(
     Parameters
     ----------
     counts : numpy.ndarray
-        int64, pixels of each class over the whole result, from `count_classes`.
+        (K,) int64, pixels of each class in the whole result, from `count_classes`.
     nonfinite : int
         Pixels with NaN or infinite scores.
     feed : Feed

@@ -26,7 +26,7 @@ def label_dtype(classes: int) -> np.dtype[Any]:
     Returns
     -------
     numpy.dtype
-        uint8 up to 256 classes, else uint16.
+        That of uint8 up to 256 classes, else of uint16.
 
     Raises
     ------

@@ -105,8 +105,8 @@ def objects_from_planes(inside: Bytes, foreground: Bytes, rule: SeparationRule) 
     Returns
     -------
     numpy.ndarray
-        int32, 0 background, objects numbered from 1 without gaps. By watershed,
-        foreground without a seed is background.
+        Same shape, int32, 0 background, objects numbered from 1 without gaps. By
+        watershed, foreground without a seed is background.
     """
     mask = foreground > 255 * rule.foreground_threshold
     if rule.method == "components":
@@ -132,8 +132,8 @@ def objects_from_labels(
     Returns
     -------
     numpy.ndarray
-        int32, 0 background, objects numbered from 1 without gaps. Parts of different
-        classes never join; parts that touch only at a corner are separate.
+        Same shape, int32, 0 background, objects numbered from 1 without gaps. Parts of
+        different classes never join; parts that touch only at a corner are separate.
     """
     present = np.flatnonzero(np.bincount(labels.ravel()))
     wanted = present[present > 0] if classes is None else np.intersect1d(present, classes)

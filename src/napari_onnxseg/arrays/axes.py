@@ -1,0 +1,82 @@
+"""Which axes an image has, and which of them holds channels."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+import numpy as np
+
+from napari_onnxseg.errors import ImageError
+
+
+def shape_of(data: Any) -> tuple[int, ...]:
+    """Return the shape of one array of numbers.
+
+    Parameters
+    ----------
+    data : object
+        What somebody gave as an image.
+
+    Returns
+    -------
+    tuple of int
+        Pixels on each axis, none of them 0.
+
+    Raises
+    ------
+    ImageError
+        For lists of arrays (multiscale images), empty arrays, and values that are no numbers.
+    """
+    if isinstance(data, Sequence) or not (hasattr(data, "shape") and hasattr(data, "dtype")):
+        raise ImageError(
+            f"An image must be one array with a shape and a dtype, got {type(data).__name__}; "
+            "of a multiscale image, give one level."
+        )
+    shape = tuple(int(length) for length in data.shape)
+    if 0 in shape:
+        raise ImageError(f"The image is empty: its shape is {shape}.")
+    if np.dtype(data.dtype).kind not in "buif":
+        raise ImageError(
+            f"The image holds {data.dtype} values; it must hold booleans, integers or real numbers."
+        )
+    return shape
+
+
+def find_channel_axis(shape: tuple[int, ...], chosen: int | None, rgb: bool) -> int | None:
+    """Find the channel axis from what the user or the layer said, never from the shape.
+
+    Parameters
+    ----------
+    shape : tuple of int
+        Of the image.
+    chosen : int or None
+        Channel axis, negative ones count from the end.
+    rgb : bool
+        Whether the last axis is red, green, blue (and alpha).
+
+    Returns
+    -------
+    int or None
+        Never negative; None for a grey image.
+
+    Raises
+    ------
+    ImageError
+        When there is no such axis, or colours are not on the last one.
+    """
+    last = len(shape) - 1
+    if chosen is not None and not -len(shape) <= chosen <= last:
+        raise ImageError(
+            f"There is no channel axis {chosen} in an image of shape {shape}; use 0 to {last}."
+        )
+    axis = None if chosen is None else chosen % len(shape)
+    if not rgb:
+        return axis
+    if axis not in (None, last) or shape[last] not in (3, 4):
+        raise ImageError(
+            f"A colour image needs 3 or 4 channels on its last axis, got shape {shape}"
+            f"{'' if axis is None else f' with channel axis {axis}'}; "
+            "use rgb only for red, green, blue (alpha)."
+        )
+    return last

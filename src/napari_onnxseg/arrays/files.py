@@ -1,0 +1,22 @@
+"""Image files in and results out: the door to the modules that do it."""
+
+from napari_onnxseg.arrays.read_files import ImageFile, is_image, read_image, read_labels
+from napari_onnxseg.arrays.write_files import (
+    ResultKind,
+    check_output,
+    write_image,
+    write_labels,
+    write_rgba,
+)
+
+__all__ = [
+    "ImageFile",
+    "ResultKind",
+    "check_output",
+    "is_image",
+    "read_image",
+    "read_labels",
+    "write_image",
+    "write_labels",
+    "write_rgba",
+]
