@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import colorsys
 import json
-from collections.abc import Iterator, Mapping, Sequence
-from contextlib import contextmanager
+from collections.abc import Mapping, Sequence
 from pathlib import Path
+from threading import Lock
 from typing import Any, BinaryIO
 
 import numpy as np
@@ -21,22 +21,33 @@ TEXT_KEY = "onnxseg"
 
 _FORMATS = ("PNG", "JPEG", "TIFF")
 _GOLDEN_ANGLE = 0.381966
+_OPENING = Lock()  # Pillow keeps its limit of pixels for the whole process
 
 
-@contextmanager
-def any_size() -> Iterator[None]:
-    """Let Pillow open pictures of any size: they are the user's own, and may be large.
+def open_picture(path: Path) -> Image.Image:
+    """Open a picture of any size: it is the user's own, and may be large.
 
-    Yields
+    Parameters
+    ----------
+    path : Path
+        PNG, JPEG or TIFF.
+
+    Returns
+    -------
+    PIL.Image.Image
+        Not decoded yet; close it, or use it as a context.
+
+    Raises
     ------
-    None
-        With the limit lifted.
+    OSError, SyntaxError, ValueError
+        As Pillow raises them for a damaged file.
     """
-    limit, Image.MAX_IMAGE_PIXELS = Image.MAX_IMAGE_PIXELS, None
-    try:
-        yield
-    finally:
-        Image.MAX_IMAGE_PIXELS = limit
+    with _OPENING:
+        limit, Image.MAX_IMAGE_PIXELS = Image.MAX_IMAGE_PIXELS, None
+        try:
+            return Image.open(path, formats=_FORMATS)
+        finally:
+            Image.MAX_IMAGE_PIXELS = limit
 
 
 def read_picture(path: Path, *, indices: bool = False) -> tuple[AnyArray, dict[str, Any]]:
@@ -62,7 +73,7 @@ def read_picture(path: Path, *, indices: bool = False) -> tuple[AnyArray, dict[s
     OSError, SyntaxError, ValueError
         As Pillow raises them for a damaged file.
     """
-    with any_size(), Image.open(path, formats=_FORMATS) as image:
+    with open_picture(path) as image:
         notes = _notes(path, image)
         image.load()
         ImageOps.exif_transpose(image, in_place=True)

@@ -11,9 +11,8 @@ from xml.etree import ElementTree
 
 import numpy as np
 import tifffile
-from PIL import Image
 
-from napari_onnxseg.arrays.pictures import any_size
+from napari_onnxseg.arrays.pictures import open_picture
 from napari_onnxseg.arrays.placing import METRES, SECONDS, SYMBOLS, Placing, unit_name
 from napari_onnxseg.types import AnyArray
 
@@ -117,7 +116,7 @@ def _decoded_by_pillow(path: Path, series: Any, fault: ValueError) -> AnyArray:
     if len(series.pages) != 1 or not plain:
         raise fault
     try:
-        with any_size(), Image.open(path, formats=("TIFF",)) as image:
+        with open_picture(path) as image:
             values = np.asarray(image)
     except OSError:
         raise fault from None
