@@ -13,7 +13,15 @@ os.environ.setdefault("NAPARI_CONFIG", "")  # no settings from or to the user's 
 os.environ.setdefault("QT_API", "pyqt6")
 
 GRACE_S = 2.0
-FOREIGN = ("Dummy", "pydevd", "execnet", "ThreadPoolExecutor", "asyncio", "QueueFeederThread")
+FOREIGN = (
+    "Dummy",
+    "pydevd",
+    "execnet",
+    "ThreadPoolExecutor",
+    "asyncio",
+    "QueueFeederThread",
+    "zarr",
+)
 """Threads of the test runner and of libraries that keep theirs for the process."""
 
 

@@ -318,7 +318,7 @@ def test_blended_weights_sum_to_one_everywhere(tmp_path, side, halo):
 
 def test_a_tile_off_the_grid_is_refused_with_the_nearest_ones(tmp_path):
     path = nets.unet(tmp_path / "unet.onnx", channels=1)
-    with pytest.raises(TileError, match="use 240 or 256"):
+    with pytest.raises(TileError, match="use 248 or 252"):
         segment_image(grey(600, 600), path, tile=250)
 
 

@@ -85,7 +85,7 @@ def started(
     try:
         session = open_session(card, device, threads=threads)
         with session.start() as run, cancel.calling(run.stop):
-            shape = session.warm_up(batch_shape)
+            shape = session.warm_up(batch_shape, run)
             cancel.check()
             yield Engine(run, session.device, shape, session.notes)
     except OutOfMemoryError:

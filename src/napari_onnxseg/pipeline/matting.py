@@ -23,12 +23,11 @@ from napari_onnxseg.pipeline.engine import Engine, started
 from napari_onnxseg.pipeline.feeding import feeder_for, stack_of
 from napari_onnxseg.pipeline.job import MatteJob, MatteResult, Predictor, Progress
 from napari_onnxseg.pipeline.matte_plan import MattePlan, plan_matte
-from napari_onnxseg.pipeline.picture import read_clean, row_bands
+from napari_onnxseg.pipeline.picture import painter_for, read_clean, row_bands
 from napari_onnxseg.pipeline.record import Stopwatch, plain, run_record
 from napari_onnxseg.pipeline.story import exhausted
 from napari_onnxseg.pipeline.work import work_through
 from napari_onnxseg.prepare.feed import Feeder
-from napari_onnxseg.prepare.normalize import Normalization
 from napari_onnxseg.prepare.resample import enlarge_rows, shrink_to
 from napari_onnxseg.prepare.stats import IntensityStats
 from napari_onnxseg.tiling.region import Region
@@ -173,9 +172,7 @@ class _Desk:
             feeder, stats, notes = feeder_for(
                 planes, plan.channels, plan.normalization, plan.card.input.dtype, plan.job.nodata
             )
-            painter, _, _ = feeder_for(
-                planes, plan.colours, Normalization("unit", clip=True), "uint8", plan.job.nodata
-            )
+            painter = painter_for(planes, plan.colours, plan.job.nodata)
         rgba = MemorySink.zeros((*plan.leading, *stack.shape, 4), np.uint8)
         positions = tuple(np.ndindex(plan.leading))
         return cls(plan, engine, watch, cancel, feeder, painter, stats, notes, rgba, positions)

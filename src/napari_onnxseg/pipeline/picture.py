@@ -2,9 +2,16 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+from dataclasses import replace
+
 import numpy as np
 
 from napari_onnxseg.arrays.source import ImageSource, ImageStack
+from napari_onnxseg.pipeline.feeding import feeder_for
+from napari_onnxseg.prepare.channels import ChannelMap
+from napari_onnxseg.prepare.feed import Feeder
+from napari_onnxseg.prepare.normalize import Normalization
 from napari_onnxseg.tiling.region import Region
 from napari_onnxseg.types import Pixels
 
@@ -30,6 +37,30 @@ def row_bands(stack: ImageStack) -> tuple[Region, ...]:
     return tuple(
         Region((top, 0), (min(top + rows, height), width)) for top in range(0, height, rows)
     )
+
+
+def painter_for(
+    sources: Sequence[ImageSource], colours: ChannelMap, nodata: float | None
+) -> Feeder:
+    """Return what paints 8-bit colours: bytes as they are, other pixels by their full range.
+
+    Parameters
+    ----------
+    sources : sequence of ImageSource
+        The planes, measured together where the dtype does not settle the range.
+    colours : ChannelMap
+        Image channels to red, green, blue.
+    nodata : float or None
+        Value of pixels that are no data.
+
+    Returns
+    -------
+    Feeder
+        Fills (3, Y, X) uint8.
+    """
+    unit, _, _ = feeder_for(sources, colours, Normalization("unit"), "uint8", nodata)
+    gain = tuple(255 * slope for slope in unit.affine.gain)
+    return replace(unit, affine=replace(unit.affine, gain=gain))
 
 
 def read_clean(source: ImageSource, nodata: float | None, first: int, last: int) -> Pixels:

@@ -103,6 +103,7 @@ class OrtSession:
         self.nodes_on_cpu = built.nodes_on_cpu
         self.notes = built.notes
         self._session: Any = built.session
+        self._warm: dict[tuple[int, ...], tuple[int, ...]] = {}
 
     @property
     def closed(self) -> bool:
