@@ -186,7 +186,7 @@ def _seen(
     """Return the statistics that hold for one model channel."""
     if stats is None:
         return ChannelStats.nothing()
-    alone = normalization.per_channel and channels.weights is None
+    alone = normalization.per_channel and normalization.needs_statistics and not channels.weights
     return stats.channels[channels.picks[number]] if alone else stats.joint
 
 
