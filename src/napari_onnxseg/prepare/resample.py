@@ -14,7 +14,6 @@ ReadBand = Callable[[int, int], Pixels]
 """Gives (C, stop - start, X) pixels of rows start to stop."""
 
 _BAND_VALUES = 2_000_000
-_FEW_TAPS = 3
 
 Floats = NDArray[np.float32]
 
@@ -63,7 +62,7 @@ def shrink_to(read_band: ReadBand, shape: Sequence[int], out_shape: Sequence[int
         first, last = down.rows(start, stop)
         pixels = np.ascontiguousarray(read_band(first, last), np.float32)
         tall = _down(pixels, down.part(start, stop, first))
-        bands.append(_across(tall, across))
+        bands.append(_gathered(tall, across, 2))
     image: Floats = np.concatenate(bands, axis=1)
     return image
 
@@ -91,7 +90,7 @@ def enlarge_rows(small: Alpha, shape: Sequence[int], rows: slice) -> Alpha:
         return np.empty((0, shape[1]), np.float32)
     down, across = (_triangle(n, m) for n, m in zip(small.shape, shape, strict=True))
     first, last = down.rows(start, stop)
-    wide = _across(small[None, first:last], across)
+    wide = _gathered(small[None, first:last], across, 2)
     rows_out: Alpha = _down(wide, down.part(start, stop, first))[0]
     np.clip(rows_out, small.min(), small.max(), out=rows_out)
     return rows_out
@@ -161,16 +160,8 @@ def _down(values: Floats, taps: _Taps) -> Floats:
     return out
 
 
-def _across(values: Floats, taps: _Taps) -> Floats:
-    """Filter (C, rows, X) along the columns; many taps are cheaper on the turned image."""
-    if taps.weights.shape[1] <= _FEW_TAPS:
-        return _gathered(values, taps, 2)
-    turned = np.ascontiguousarray(values.transpose(0, 2, 1), np.float32)
-    return _down(turned, taps).transpose(0, 2, 1)
-
-
 def _gathered(values: Floats, taps: _Taps, axis: int) -> Floats:
-    """Filter along an axis, tap by tap, in a fixed order of sums."""
+    """Filter along an axis, tap by tap: sums in one order, so equal in bands of any height."""
     ones = (1,) * (values.ndim - 1 - axis)
     weights = [taps.weights[:, tap].reshape(-1, *ones) for tap in range(taps.weights.shape[1])]
     total: Floats = np.take(values, taps.first, axis=axis) * weights[0]
