@@ -35,7 +35,7 @@ def image_choices(choices: Mapping[str, Any], image: ImageFile) -> dict[str, Any
     if "channel_axis" in choices:
         return {"rgb": False, **choices}
     shape = image.data.shape
-    if "rgb" not in choices and image.axes[-1] == UNKNOWN and shape[2:] and shape[-1] in (3, 4):
+    if "rgb" not in choices and UNKNOWN in image.axes and shape[2:] and shape[-1] in (3, 4):
         raise ChoiceError(
             f"The last axis of an array of shape {shape} may be colour or columns;"
             " say --rgb or --no-rgb."

@@ -1,0 +1,106 @@
+import json
+import os
+import signal
+import subprocess
+import sys
+import time
+from pathlib import Path
+
+import numpy as np
+import pytest
+from PIL import Image
+
+import nets
+
+
+@pytest.fixture
+def mixed(tmp_path: Path, grey: np.ndarray) -> Path:
+    """Return a folder of five pictures, a text, a torn PNG, a dot-file and a folder."""
+    folder = tmp_path / "mixed"
+    (folder / "deeper").mkdir(parents=True)
+    for name in ("c.png", "a.png", "b.tif", "e.jpg", "deeper/no.png"):
+        Image.fromarray(grey).save(folder / name)
+    np.save(folder / "d.npy", grey)
+    (folder / "notes.txt").write_text("not a picture")
+    (folder / ".DS_Store").write_bytes(b"\0\0\0\1Bud1")
+    (folder / "torn.png").write_bytes((folder / "a.png").read_bytes()[:300])
+    return folder
+
+
+def test_a_bad_file_never_stops_the_rest(onnxseg, halves, mixed) -> None:
+    done = onnxseg("segment", mixed, "-m", halves, "-o", "out", "--json")
+    assert done.exit_code == 1
+    assert [done.json[status] for status in ("done", "failed", "skipped")] == [5, 1, 2]
+    by_name = {Path(r["input"]).name: r for r in done.json["results"]}
+    assert by_name["torn.png"]["status"] == "failed"
+    assert by_name["notes.txt"]["reason"] == "not an image"
+    assert "no.png" not in by_name
+    written = sorted(path.name for path in Path("out").iterdir())
+    assert written == ["a.png", "b.tif", "c.png", "d.npy", "e.png"]
+
+
+def test_what_is_no_picture_is_named_and_counted(onnxseg, halves, mixed) -> None:
+    done = onnxseg("segment", mixed, "-m", halves, "-o", "out")
+    assert "5 done, 1 failed, 2 skipped" in done.stderr
+    assert "notes.txt" in done.stderr
+    assert "torn.png" in done.stderr
+    assert len(done.stdout.splitlines()) == 5
+
+
+def test_skipped_files_alone_are_no_failure(onnxseg, halves, mixed) -> None:
+    (mixed / "torn.png").unlink()
+    assert onnxseg("segment", mixed, "-m", halves, "-o", "out").exit_code == 0
+
+
+def test_a_named_file_that_is_no_picture_fails(onnxseg, halves, mixed) -> None:
+    words = (mixed / "a.png", mixed / "notes.txt", "-m", halves, "-o", "out", "--json")
+    done = onnxseg("segment", *words)
+    assert done.exit_code == 1
+    assert [r["status"] for r in done.json["results"]] == ["done", "failed"]
+
+
+def test_a_folder_without_pictures_is_wrong_usage(onnxseg, halves, tmp_path) -> None:
+    (tmp_path / "empty").mkdir()
+    done = onnxseg("segment", "empty", "-m", halves, "-o", "out")
+    assert done.exit_code == 2
+    assert "empty" in done.stderr
+
+
+def test_a_chosen_format_holds_for_the_whole_folder(onnxseg, halves, mixed) -> None:
+    onnxseg("segment", mixed, "-m", halves, "-o", "out", "--format", "npy")
+    assert {path.suffix for path in Path("out").iterdir()} == {".npy"}
+
+
+def test_a_note_that_holds_for_every_image_is_told_once(onnxseg, tmp_path, mixed) -> None:
+    bare = nets.two_class(tmp_path / "bare.onnx")
+    done = onnxseg("segment", mixed, "-m", bare, "-o", "out")
+    notes = [line for line in done.stderr.splitlines() if line.startswith("note")]
+    assert notes
+    assert len(notes) == len(set(notes))
+
+
+@pytest.mark.skipif(os.name == "nt", reason="Windows has no SIGINT for one process")
+def test_ctrl_c_ends_the_run_and_leaves_no_half_file(tmp_path: Path, mixed: Path) -> None:
+    slow = nets.slow(tmp_path / "slow.onnx")
+    np.save(tmp_path / "a.npy", np.zeros((40, 50), np.uint8))
+    np.save(tmp_path / "b.npy", np.zeros((2000, 2000), np.uint8))
+    np.save(tmp_path / "c.npy", np.zeros((40, 50), np.uint8))
+    words = ("segment", "a.npy", "b.npy", "c.npy", "-m", slow, "-o", "out", "--json")
+    process = subprocess.Popen(
+        [sys.executable, "-m", "napari_onnxseg", *map(str, words)],
+        cwd=tmp_path,
+        stdout=subprocess.PIPE,
+        stderr=subprocess.PIPE,
+        text=True,
+    )
+    deadline = time.monotonic() + 60
+    while not (tmp_path / "out" / "a.npy").exists() and time.monotonic() < deadline:
+        time.sleep(0.02)
+    time.sleep(0.3)
+    asked = time.monotonic()
+    process.send_signal(signal.SIGINT)
+    stdout, stderr = process.communicate(timeout=30)
+    assert process.returncode == 130, stderr
+    assert time.monotonic() - asked < 5
+    assert [r["status"] for r in json.loads(stdout)["results"]] == ["done", "failed", "skipped"]
+    assert [path.name for path in (tmp_path / "out").iterdir()] == ["a.npy"]
