@@ -88,7 +88,7 @@ class Decoder:
         sure = inside = foreground = None
         if self.confidence:
             sure = np.empty(region.shape, np.uint8)
-            confidence(scores, self.kind, sure)
+            confidence(scores, self.kind, sure, threshold=self.threshold)
         if self.rule is not None:
             inside, foreground = object_planes(
                 scores, self.kind, self.rule.inside, self.rule.border

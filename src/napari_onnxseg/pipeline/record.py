@@ -7,6 +7,7 @@ from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import fields, is_dataclass
 from datetime import UTC, datetime
+from functools import cache
 from importlib.metadata import PackageNotFoundError, version
 from pathlib import Path
 from threading import Lock
@@ -44,6 +45,7 @@ class Stopwatch:
             return {**self._seconds, "total": time.perf_counter() - self._begin}
 
 
+@cache
 def versions() -> dict[str, str]:
     """Return the versions of the packages that decide a result."""
     found = {}
@@ -108,5 +110,5 @@ def run_record(card: ModelCard, job: Any, stack: ImageStack, watch: Stopwatch) -
         "model": model_record(card),
         "job": {k: plain(v) for k, v in chosen.items() if v is not None},
         "image": {"shape": list(stack.data.shape), "dtype": str(stack.dtype)},
-        "versions": versions(),
+        "versions": dict(versions()),
     }
