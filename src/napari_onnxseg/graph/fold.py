@@ -194,7 +194,7 @@ class _Folder:
             known = {name: self.types[name] for name in node.input if name in self.types}
             data = {
                 name: numpy_helper.from_array(self.graph.constants[name], name)
-                for name in node.input[1:]
+                for name in node.input
                 if name in self.graph.constants
             }
             inferred: dict[str, onnx.TypeProto] = infer_node_outputs(

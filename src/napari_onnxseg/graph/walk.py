@@ -17,10 +17,6 @@ from napari_onnxseg.graph.rules import examine
 
 Span = tuple[Indices, Indices]
 
-_NORMS = frozenset(
-    {"InstanceNormalization", "GroupNormalization", "MeanVarianceNormalization", "LpNormalization"}
-)
-
 
 @dataclass(frozen=True, slots=True)
 class Place:
@@ -197,9 +193,9 @@ def _rough(operator: Operator) -> Local | None:
     """Guess where the picture goes behind an operator that breaks exactness."""
     shapes: Mapping[str, tuple[int, ...]] = operator.graph.shapes
     before, after = (shapes.get(n, ()) for n in (operator.source, operator.node.output[0]))
-    if operator.node.op_type in _NORMS or before == after != ():
+    if not before or not after or before == after:
         return operator.same()
-    if len(before) != len(after) or not before:
+    if len(before) != len(after):
         return None
     ratios = [Fraction(before[axis], after[axis]) for axis in operator.axes]
     if any(ratio.numerator > 1 and ratio.denominator > 1 for ratio in ratios):
