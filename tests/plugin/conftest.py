@@ -18,6 +18,10 @@ GL_MAX_3D_TEXTURE_SIZE = 32883
 
 @pytest.fixture(autouse=True, scope="session")
 def _canvas_without_x_server() -> None:
+    stub_gl_if_needed()
+
+
+def stub_gl_if_needed() -> None:
     """Give napari the numbers it asks OpenGL for; the canvas stays blank."""
     if os.environ.get("QT_QPA_PLATFORM") == "offscreen" and not os.environ.get("DISPLAY"):
         _stub_gl()

@@ -24,6 +24,11 @@ OWN_COLOUR = "colour"
 class MattingForm(TaskForm):
     """Edge, threshold and background."""
 
+    @property
+    def hides_source(self) -> bool:
+        """Whether the image is hidden once the cut-out is there."""
+        return self.hide.isChecked()
+
     def build(self, rows: QFormLayout) -> QWidget:
         """Add edge and background, and return the feeding.
 
@@ -50,6 +55,10 @@ class MattingForm(TaskForm):
         rows.addRow("Edge", self.feather)
         rows.addRow("Alpha", _row(self.sharp, self.threshold))
         rows.addRow("Background", _row(self.background, self.colour))
+        self.hide = QCheckBox("hide the image")
+        self.hide.setToolTip("Hide the image afterwards, so that only the subject is seen.")
+        self.hide.setChecked(True)
+        rows.addRow("Then", self.hide)
         self.feeding = Feeding(self.changed.emit)
         self._connect()
         return folded("Advanced", self.feeding)

@@ -255,7 +255,10 @@ class Panel(QWidget):
         assert self._placement is not None
         source = self._placement.source
         layers = self.task.layers(result, self._placement)
-        there = insert_above(self.viewer, source.layer(), layers)
+        layer = source.layer()
+        there = insert_above(self.viewer, layer, layers)
+        if there and self.choices.hides_source:
+            layer.visible = False
         gone = () if there else (f"'{source.name}' was removed; its result was added alone.",)
         notes = (*gone, *result.notes)
         self.foot.show_status("\n".join((self.task.words(result), *notes)))

@@ -64,6 +64,11 @@ class TaskForm(QObject):
     changed = Signal()
     """Emitted when a choice changes."""
 
+    @property
+    def hides_source(self) -> bool:
+        """Whether the image is hidden once its result is there."""
+        return False
+
     def build(self, rows: QFormLayout) -> QWidget:
         """Add the rows of the task, and return the section that is folded away."""
         raise NotImplementedError
