@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Mapping
-from dataclasses import asdict, dataclass, field, fields
+import re
+from collections.abc import Callable, Mapping
+from dataclasses import asdict, dataclass, field
 from pathlib import Path
 from typing import Any, get_args
 
@@ -28,7 +29,7 @@ _KEYS = {
     "input": "name layout channels colour_order normalization",
     "output": "name layout scores",
     "classes": "id name colour",
-    "objects": " ".join(entry.name for entry in fields(ObjectRule)),
+    "objects": "method inside border foreground_threshold seed_threshold min_area_px landscape",
 }
 
 
@@ -183,8 +184,8 @@ def _parse(content: Any) -> Description:
     given = _section(content, "card")
     if given.get("format") != FORMAT:
         raise ModelError(f"Its format is {given.get('format')!r}; this version reads {FORMAT}.")
-    tensors = _section(given.get("input") or {}, "input")
-    result = _section(given.get("output") or {}, "output")
+    tensors = _section(given.get("input"), "input")
+    result = _section(given.get("output"), "output")
     words = ("name", "title", "description", "licence", "origin", "sha256")
     return Description(
         **{key: _text(given, key) for key in words},
@@ -199,14 +200,15 @@ def _parse(content: Any) -> Description:
         colour_order=_choice(tensors, "colour_order", get_args(ColourOrder)),
         normalization=_normalization(tensors.get("normalization")),
         scores=_choice(result, "scores", get_args(ScoreKind)),
-        classes=_classes(given.get("classes") or []),
+        classes=_classes(given.get("classes")),
         objects=_rule(given.get("objects")),
         metrics=given.get("metrics") or {},
     )
 
 
 def _section(content: Any, name: str) -> dict[str, Any]:
-    """Return an object whose keys are all known."""
+    """Return an object whose keys are all known; an empty one for nothing."""
+    content = {} if content is None else content
     if not isinstance(content, dict):
         raise ModelError(f"'{name}' must be an object with named entries, got {content!r}.")
     allowed = _KEYS[name].split()
@@ -234,7 +236,7 @@ def _choice(given: Mapping[str, Any], key: str, allowed: tuple[str, ...]) -> Any
 
 def _count(given: Mapping[str, Any], key: str) -> int | None:
     value = given.get(key)
-    if value is not None and (not isinstance(value, int) or value < 1):
+    if value is not None and (type(value) is not int or value < 1):
         raise ModelError(f"'{key}' must be a whole number above 0, got {value!r}.")
     return value
 
@@ -248,6 +250,7 @@ def _normalization(given: Any) -> Normalization | None:
 
 
 def _classes(given: Any) -> tuple[ClassInfo, ...]:
+    given = [] if given is None else given
     if not isinstance(given, list):
         raise ModelError(f"'classes' must be a list, got {given!r}.")
     found = [_class(_section(entry, "classes")) for entry in given]
@@ -258,18 +261,49 @@ def _classes(given: Any) -> tuple[ClassInfo, ...]:
 
 def _class(given: Mapping[str, Any]) -> ClassInfo:
     number = given.get("id")
-    if not isinstance(number, int) or not 0 <= number < 1 << 16:
+    if type(number) is not int or not 0 <= number < 1 << 16:
         raise ModelError(f"The 'id' of a class must be from 0 to 65535, got {number!r}.")
-    return ClassInfo(number, _text(given, "name") or f"class {number}", given.get("colour"))
+    return ClassInfo(number, _text(given, "name") or f"class {number}", _colour(given, number))
+
+
+def _colour(given: Mapping[str, Any], number: int) -> str | None:
+    value = given.get("colour")
+    if value is not None and not re.fullmatch("#[0-9a-fA-F]{6}", str(value)):
+        raise ModelError(
+            f"The 'colour' of class {number} is {value!r}; write it as #rrggbb, or null for a "
+            "transparent class."
+        )
+    return value
 
 
 def _rule(given: Any) -> ObjectRule | None:
     if given is None:
         return None
     entries = _section(given, "objects")
-    if entries.get("method") not in ("components", "watershed"):
-        raise ModelError(
-            f"'method' of 'objects' is {entries.get('method')!r}; "
-            "allowed are components, watershed."
-        )
+    for key, value in entries.items():
+        allowed, words = _OBJECT_VALUES[key]
+        if not allowed(value):
+            raise ModelError(f"'{key}' of 'objects' is {value!r}; allowed are {words}.")
+    if "method" not in entries:
+        raise ModelError("'objects' names no method; allowed are components, watershed.")
     return ObjectRule(**entries)
+
+
+def _is_count(value: Any) -> bool:
+    return type(value) is int and value >= 0
+
+
+def _is_part(value: Any) -> bool:
+    return isinstance(value, (int, float)) and 0 <= value <= 1
+
+
+_OBJECT_VALUES: Mapping[str, tuple[Callable[[Any], bool], str]] = {
+    "method": (lambda value: value in ("components", "watershed"), "components, watershed"),
+    "inside": (_is_count, "whole numbers from 0"),
+    "border": (lambda value: value is None or _is_count(value), "whole numbers from 0, or null"),
+    "foreground_threshold": (_is_part, "numbers from 0 to 1"),
+    "seed_threshold": (_is_part, "numbers from 0 to 1"),
+    "min_area_px": (_is_count, "whole numbers from 0"),
+    "landscape": (lambda value: value in ("score", "distance"), "score, distance"),
+}
+"""What each entry of ``objects`` may be."""

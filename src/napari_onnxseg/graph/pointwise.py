@@ -25,6 +25,11 @@ def unary(op: Operator) -> Local:
     return op.same()
 
 
+def everywhere(op: Operator) -> Local:
+    """Refuse an operator that mixes all pixels."""
+    raise Breaks(EVERYWHERE)
+
+
 def batch_norm(op: Operator) -> Local:
     """Accept with fixed statistics only."""
     if op.attribute("training_mode", 0) or (op.graph.opset < 7 and not op.attribute("is_test", 0)):

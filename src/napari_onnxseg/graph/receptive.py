@@ -62,6 +62,11 @@ class Probe:
         """Whether any side is free."""
         return any(self.dims[axis] is None for axis in self.axes)
 
+    @property
+    def batch(self) -> int:
+        """Pictures in one run: the fixed number, or one."""
+        return self.dims[self.layout.index("N")] or 1
+
     def sized(self, side: int) -> tuple[int, ...]:
         """Return the dims with free sides set, and one for a free batch or channel count."""
         return tuple(
@@ -171,7 +176,7 @@ def _measure(trail: Trail, probe: Probe) -> Receptive:
         ratio=tuple(1 / s for s in place.scale),
         shrink=shrink,
         breakers=trail.breakers,
-        bytes_per_px=ALLOCATED * _peak_bytes(trail.graph, probe) / prod(sides),
+        bytes_per_px=ALLOCATED * _peak_bytes(trail.graph, probe) / (prod(sides) * probe.batch),
         output_axes=place.axes,
         output_dims=shape,
         label_count=_label_count(trail.graph, probe.output),

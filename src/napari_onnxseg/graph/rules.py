@@ -23,9 +23,16 @@ _UNARY = (
     "FastGelu QuickGelu"
 )
 
+_GLOBAL = (
+    "InstanceNormalization GroupNormalization MeanVarianceNormalization LpNormalization "
+    "GlobalAveragePool GlobalMaxPool GlobalLpPool Attention MultiHeadAttention Gemm Einsum CumSum "
+    "GridSample DynamicQuantizeLinear"
+)
+
 RULES: dict[str, Rule] = {
     **dict.fromkeys(_POINTWISE.split(), pointwise.pointwise),
     **dict.fromkeys(_UNARY.split(), pointwise.unary),
+    **dict.fromkeys(_GLOBAL.split(), pointwise.everywhere),
     **dict.fromkeys(("Conv", "ConvInteger", "FusedConv"), sliding.kernel),
     **dict.fromkeys(("MaxPool", "AveragePool", "LpPool"), sliding.pool),
     **dict.fromkeys(("Softmax", "LogSoftmax", "Hardmax"), pointwise.softmax),
