@@ -12,8 +12,8 @@ from napari_onnxseg.cards.card import ModelCard
 from napari_onnxseg.decode.colour import parse_colour
 from napari_onnxseg.errors import ChoiceError, ImageError
 from napari_onnxseg.pipeline.job import MatteJob
-from napari_onnxseg.pipeline.plan import job_threads
 from napari_onnxseg.pipeline.results import result_leading
+from napari_onnxseg.pipeline.settle import job_threads
 from napari_onnxseg.pipeline.words import bytes_words, count_words, px_words
 from napari_onnxseg.prepare.channels import ChannelMap, map_channels
 from napari_onnxseg.prepare.normalize import Normalization

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from dataclasses import dataclass
 from math import ceil, prod
 from typing import Any
@@ -10,22 +9,14 @@ from typing import Any
 from napari_onnxseg.arrays.source import ImageStack
 from napari_onnxseg.cards.card import ModelCard
 from napari_onnxseg.decode.labels import label_dtype
-from napari_onnxseg.errors import ChoiceError, ImageError, TileError
-from napari_onnxseg.pipeline.job import SegmentJob, Sides
+from napari_onnxseg.errors import ChoiceError, ImageError
+from napari_onnxseg.pipeline.job import SegmentJob
+from napari_onnxseg.pipeline.settle import job_threads, settle_tiles, tile_notes
 from napari_onnxseg.pipeline.words import bytes_words, count_words, px_words
 from napari_onnxseg.prepare.channels import ChannelMap, map_channels
 from napari_onnxseg.prepare.normalize import Normalization
-from napari_onnxseg.runtime.doctor import physical_cores
-from napari_onnxseg.tiling.plan import TilePlan, choose_tile, plan_tiles
-
-BUDGET_BYTES = 1_000_000_000
-"""Working memory of the network, over all workers, that automatic tiles keep to."""
-
-BLEND_SIDE_PX = 1024
-"""Largest automatic tile side of networks that cannot be tiled exactly."""
-
-WORKER_GAIN = 1.15
-"""How much faster N tiles on N threads are than one tile on N threads (2 cores, measured)."""
+from napari_onnxseg.tiling.axis import per_axis
+from napari_onnxseg.tiling.plan import TilePlan
 
 
 @dataclass(frozen=True, slots=True)
@@ -156,62 +147,7 @@ def plan_segment(stack: ImageStack, card: ModelCard, job: SegmentJob) -> Segment
         threads=job_threads(job.workers) if workers == 1 else 1,
         batch=batch,
         memory_bytes=_memory_bytes(stack, card, job, tiles, workers * batch, len(indices)),
-        notes=(*card.notes, *notes, *_tile_notes(card, tiles)),
-    )
-
-
-def job_threads(workers: int | None) -> int:
-    """Return how many threads a run may use: the user's number or the physical cores."""
-    return workers or physical_cores()
-
-
-def settle_tiles(
-    shape: Sequence[int], card: ModelCard, job: SegmentJob, *, planes: int = 1
-) -> TilePlan:
-    """Choose tile, halo and overlap for planes of ``shape``.
-
-    Exact tiles wherever the graph allows them, otherwise one tile for all when it fits the
-    memory, otherwise overlapping tiles that are blended.
-
-    Parameters
-    ----------
-    shape : sequence of int
-        Spatial shape in pixels.
-    card : ModelCard
-        The model.
-    job : SegmentJob
-        The user's tile, halo, overlap and workers, each of which wins.
-    planes : int
-        Planes of the run; many planes keep all workers busy with one tile each.
-
-    Returns
-    -------
-    TilePlan
-        The tiles of each plane.
-
-    Raises
-    ------
-    TileError
-        When the user's numbers do not fit the model; the message gives legal ones.
-    """
-    whole = _whole(shape, card)
-    tile = _requested_tile(card, job, whole)
-    halo, overlap = _exact_halo(card), (0,) * len(whole)
-    if tile is None:
-        tile = _automatic_tile(shape, card, halo, job_threads(job.workers), planes)
-    if job.overlap is not None:
-        overlap = _sides(job.overlap, len(whole), "overlap")
-    elif job.halo is None and not _is_exact(card, tile, halo, whole):
-        halo, overlap = _blending(card, tile, whole)
-    if job.halo is not None:
-        halo = _sides(job.halo, len(whole), "halo")
-    return plan_tiles(
-        shape,
-        tile=tile,
-        halo=halo,
-        overlap=overlap,
-        multiple=card.geometry.multiple,
-        shrink=card.geometry.shrink,
+        notes=(*card.notes, *notes, *tile_notes(card, tiles)),
     )
 
 
@@ -244,7 +180,9 @@ def _refuse_misfits(stack: ImageStack, card: ModelCard, job: SegmentJob) -> None
 
 def _refuse_scores(card: ModelCard, job: SegmentJob) -> None:
     """Raise for whatever needs scores when the model gives class ids only."""
-    blended = job.overlap is not None and any(_sides(job.overlap, len(card.input.sides), "overlap"))
+    blended = job.overlap is not None and any(
+        per_axis("overlap", job.overlap, len(card.input.sides))
+    )
     wanted = {
         "blend": blended,
         "give a confidence": job.confidence,
@@ -266,155 +204,6 @@ def _batch(card: ModelCard, job: SegmentJob) -> tuple[int, tuple[str, ...]]:
     if job.batch in (None, fixed):
         return fixed, ()
     return fixed, (f"'{card.name}' has a fixed batch of {fixed}; {job.batch} was asked for.",)
-
-
-def _sides(value: Sides, ndim: int, name: str) -> tuple[int, ...]:
-    """Return one number per axis."""
-    sides = (value,) * ndim if isinstance(value, int) else tuple(value)
-    if len(sides) != ndim:
-        raise TileError(f"The {name} needs 1 or {ndim} numbers, got {len(sides)}: {sides}.")
-    return sides
-
-
-def _whole(shape: Sequence[int], card: ModelCard) -> tuple[int, ...]:
-    """Return the sides of one tile that sees the whole padded image."""
-    return tuple(
-        ceil(n / m) * m + 2 * s
-        for n, m, s in zip(shape, card.geometry.multiple, card.geometry.shrink, strict=True)
-    )
-
-
-def _requested_tile(
-    card: ModelCard, job: SegmentJob, whole: tuple[int, ...]
-) -> tuple[int, ...] | None:
-    """Return the model's fixed sides or the user's tile, never larger than the image needs."""
-    fixed = card.input.sides
-    asked = None if job.tile is None else _sides(job.tile, len(whole), "tile")
-    if all(side is None for side in fixed):
-        return None if asked is None else tuple(map(min, asked, whole))
-    tile = tuple(side or w for side, w in zip(fixed, whole, strict=True))
-    if asked is not None and any(f not in (None, a) for f, a in zip(fixed, asked, strict=True)):
-        raise TileError(
-            f"'{card.name}' takes tiles of exactly {px_words(tile)}, "
-            f"got {px_words(asked)}; leave the tile to automatic."
-        )
-    return tile
-
-
-def _exact_halo(card: ModelCard) -> tuple[int, ...]:
-    """Return the graph's halo, widened where scores are interpolated up to the image."""
-    geometry = card.geometry
-    return tuple(
-        h + (m if r < 1 else 0)
-        for h, m, r in zip(geometry.halo, geometry.multiple, geometry.ratio, strict=True)
-    )
-
-
-def _is_exact(
-    card: ModelCard, tile: Sequence[int], halo: Sequence[int], whole: Sequence[int]
-) -> bool:
-    """Tell whether tiles of this size can equal the whole image."""
-    fits = all(
-        t >= w or t >= 2 * h + m
-        for t, h, w, m in zip(tile, halo, whole, card.geometry.multiple, strict=True)
-    )
-    return fits and (card.geometry.exact or tuple(tile) == tuple(whole))
-
-
-def _automatic_tile(
-    shape: Sequence[int], card: ModelCard, halo: tuple[int, ...], workers: int, planes: int
-) -> tuple[int, ...]:
-    """Return the cheapest exact tile within the budget, or a square one for blending."""
-    whole = _whole(shape, card)
-    per_px = max(card.geometry.bytes_per_px, 1.0)
-    whole_fits = prod(whole) * per_px * min(workers, planes) <= BUDGET_BYTES
-    smallest = prod(2 * h + m for h, m in zip(halo, card.geometry.multiple, strict=True))
-    if not card.geometry.exact or smallest * per_px * workers > BUDGET_BYTES:
-        return whole if whole_fits else _blend_tile(card, whole, per_px, workers)
-    together = 1 if planes >= workers else workers
-    tile = choose_tile(
-        shape,
-        multiple=card.geometry.multiple,
-        halo=halo,
-        shrink=card.geometry.shrink,
-        bytes_per_px=per_px * workers / together,
-        budget_bytes=BUDGET_BYTES,
-        workers=together,
-    )
-    if together == 1 or not whole_fits:
-        return tile
-    tiles = len(
-        plan_tiles(
-            shape,
-            tile=tile,
-            halo=halo,
-            multiple=card.geometry.multiple,
-            shrink=card.geometry.shrink,
-        )
-    )
-    rounds = ceil(tiles / workers) * prod(tile)
-    return whole if prod(whole) / workers * WORKER_GAIN <= rounds else tile
-
-
-def _blend_tile(
-    card: ModelCard, whole: tuple[int, ...], per_px: float, workers: int
-) -> tuple[int, ...]:
-    """Return a tile with about equal sides that fits the budget."""
-    affordable = int((BUDGET_BYTES / per_px / workers) ** (1 / len(whole)))
-    side = min(BLEND_SIDE_PX, max(affordable, 1))
-    return tuple(
-        min(w, max(side // m, 1) * m) for w, m in zip(whole, card.geometry.multiple, strict=True)
-    )
-
-
-def _blending(
-    card: ModelCard, tile: tuple[int, ...], whole: tuple[int, ...]
-) -> tuple[tuple[int, ...], tuple[int, ...]]:
-    """Return halo and overlap for tiles that cannot be exact: a quarter of the tile is shared.
-
-    Class ids cannot be blended; there the quarter is split into the halos of both sides.
-    """
-    quarter = tuple(
-        0 if t >= w else ceil(t / 4 / m) * m
-        for t, w, m in zip(tile, whole, card.geometry.multiple, strict=True)
-    )
-    rim = tuple(
-        ceil(s / m) * m for s, m in zip(card.geometry.shrink, card.geometry.multiple, strict=True)
-    )
-    if card.scores == "labels":
-        eighth = tuple(
-            max(r, ceil(q / 2 / m) * m)
-            for q, r, m in zip(quarter, rim, card.geometry.multiple, strict=True)
-        )
-        return eighth, (0,) * len(tile)
-    return rim, quarter
-
-
-def _tile_notes(card: ModelCard, plan: TilePlan) -> tuple[str, ...]:
-    """Say when tiles are not exact, and why."""
-    if len(plan) == 1:
-        return ()
-    if not card.geometry.exact:
-        why = "; ".join(card.geometry.breakers[:3])
-        how = (
-            f"tiles share {px_words(plan.overlap)} and are blended"
-            if plan.blends
-            else f"tiles are cropped by {px_words(plan.halo)}"
-        )
-        return (f"'{card.name}' cannot be tiled exactly ({why}): {how}.",)
-    if plan.blends:
-        return (
-            f"Tiles of {px_words(plan.tile)} are too small for the {px_words(card.geometry.halo)} "
-            f"halo that '{card.name}' needs: they share {px_words(plan.overlap)} and are blended.",
-        )
-    if any(
-        h < e and n > 1 for h, e, n in zip(plan.halo, _exact_halo(card), plan.grid, strict=True)
-    ):
-        return (
-            f"A halo of {px_words(plan.halo)} is below the {px_words(_exact_halo(card))} that "
-            f"'{card.name}' needs: seams are possible.",
-        )
-    return ()
 
 
 def _memory_bytes(

@@ -1,0 +1,219 @@
+"""Tiles for a network and an image: exact wherever the graph allows it."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from math import ceil, prod
+
+from napari_onnxseg.cards.card import ModelCard
+from napari_onnxseg.errors import TileError
+from napari_onnxseg.pipeline.job import SegmentJob
+from napari_onnxseg.pipeline.words import px_words
+from napari_onnxseg.runtime.doctor import physical_cores
+from napari_onnxseg.tiling.axis import per_axis
+from napari_onnxseg.tiling.plan import TilePlan, choose_tile, plan_tiles
+
+BUDGET_BYTES = 1_000_000_000
+"""Working memory of the network, over all workers, that automatic tiles keep to."""
+
+BLEND_SIDE_PX = 1024
+"""Largest automatic tile side of networks that cannot be tiled exactly."""
+
+WORKER_GAIN = 1.15
+"""How much faster N tiles on N threads are than one tile on N threads (2 cores, measured)."""
+
+
+def settle_tiles(
+    shape: Sequence[int], card: ModelCard, job: SegmentJob, *, planes: int = 1
+) -> TilePlan:
+    """Choose tile, halo and overlap for planes of ``shape``.
+
+    Exact tiles wherever the graph allows them, otherwise one tile for all when it fits the
+    memory, otherwise overlapping tiles that are blended.
+
+    Parameters
+    ----------
+    shape : sequence of int
+        Spatial shape in pixels.
+    card : ModelCard
+        The model.
+    job : SegmentJob
+        The user's tile, halo, overlap and workers, each of which wins.
+    planes : int
+        Planes of the run; many planes keep all workers busy with one tile each.
+
+    Returns
+    -------
+    TilePlan
+        The tiles of each plane.
+
+    Raises
+    ------
+    TileError
+        When the user's numbers do not fit the model; the message gives legal ones.
+    """
+    whole = _whole(shape, card)
+    tile = _requested_tile(card, job, whole)
+    halo, overlap = _exact_halo(card), (0,) * len(whole)
+    if tile is None:
+        tile = _automatic_tile(shape, card, halo, job_threads(job.workers), planes)
+    if job.overlap is not None:
+        overlap = per_axis("overlap", job.overlap, len(whole))
+    elif job.halo is None and not _is_exact(card, tile, halo, whole):
+        halo, overlap = _blending(card, tile, whole)
+    if job.halo is not None:
+        halo = per_axis("halo", job.halo, len(whole))
+    return plan_tiles(
+        shape,
+        tile=tile,
+        halo=halo,
+        overlap=overlap,
+        multiple=card.geometry.multiple,
+        shrink=card.geometry.shrink,
+    )
+
+
+def tile_notes(card: ModelCard, plan: TilePlan) -> tuple[str, ...]:
+    """Say when tiles are not exact, and why."""
+    if len(plan) == 1:
+        return ()
+    if not card.geometry.exact:
+        why = "; ".join(card.geometry.breakers[:3])
+        how = (
+            f"tiles share {px_words(plan.overlap)} and are blended"
+            if plan.blends
+            else f"tiles are cropped by {px_words(plan.halo)}"
+        )
+        return (f"'{card.name}' cannot be tiled exactly ({why}): {how}.",)
+    if plan.blends:
+        return (
+            f"Tiles of {px_words(plan.tile)} are too small for the {px_words(card.geometry.halo)} "
+            f"halo that '{card.name}' needs: they share {px_words(plan.overlap)} and are blended.",
+        )
+    if any(
+        h < e and n > 1 for h, e, n in zip(plan.halo, _exact_halo(card), plan.grid, strict=True)
+    ):
+        return (
+            f"A halo of {px_words(plan.halo)} is below the {px_words(_exact_halo(card))} that "
+            f"'{card.name}' needs: seams are possible.",
+        )
+    return ()
+
+
+def job_threads(workers: int | None) -> int:
+    """Return how many threads a run may use: the user's number or the physical cores."""
+    return workers or physical_cores()
+
+
+def _whole(shape: Sequence[int], card: ModelCard) -> tuple[int, ...]:
+    """Return the sides of one tile that sees the whole padded image."""
+    return tuple(
+        ceil(n / m) * m + 2 * s
+        for n, m, s in zip(shape, card.geometry.multiple, card.geometry.shrink, strict=True)
+    )
+
+
+def _requested_tile(
+    card: ModelCard, job: SegmentJob, whole: tuple[int, ...]
+) -> tuple[int, ...] | None:
+    """Return the model's fixed sides or the user's tile, never larger than the image needs."""
+    fixed = card.input.sides
+    asked = None if job.tile is None else per_axis("tile", job.tile, len(whole))
+    if all(side is None for side in fixed):
+        return None if asked is None else tuple(map(min, asked, whole))
+    tile = tuple(side or w for side, w in zip(fixed, whole, strict=True))
+    if asked is not None and any(f not in (None, a) for f, a in zip(fixed, asked, strict=True)):
+        raise TileError(
+            f"'{card.name}' takes tiles of exactly {px_words(tile)}, "
+            f"got {px_words(asked)}; leave the tile to automatic."
+        )
+    return tile
+
+
+def _exact_halo(card: ModelCard) -> tuple[int, ...]:
+    """Return the graph's halo, widened where scores are interpolated up to the image."""
+    geometry = card.geometry
+    return tuple(
+        h + (m if r < 1 else 0)
+        for h, m, r in zip(geometry.halo, geometry.multiple, geometry.ratio, strict=True)
+    )
+
+
+def _is_exact(
+    card: ModelCard, tile: Sequence[int], halo: Sequence[int], whole: Sequence[int]
+) -> bool:
+    """Tell whether tiles of this size can equal the whole image."""
+    fits = all(
+        t >= w or t >= 2 * h + m
+        for t, h, w, m in zip(tile, halo, whole, card.geometry.multiple, strict=True)
+    )
+    return fits and (card.geometry.exact or tuple(tile) == tuple(whole))
+
+
+def _automatic_tile(
+    shape: Sequence[int], card: ModelCard, halo: tuple[int, ...], workers: int, planes: int
+) -> tuple[int, ...]:
+    """Return the cheapest exact tile within the budget, or a square one for blending."""
+    whole = _whole(shape, card)
+    per_px = max(card.geometry.bytes_per_px, 1.0)
+    whole_fits = prod(whole) * per_px * min(workers, planes) <= BUDGET_BYTES
+    smallest = prod(2 * h + m for h, m in zip(halo, card.geometry.multiple, strict=True))
+    if not card.geometry.exact or smallest * per_px * workers > BUDGET_BYTES:
+        return whole if whole_fits else _blend_tile(card, whole, per_px, workers)
+    together = 1 if planes >= workers else workers
+    tile = choose_tile(
+        shape,
+        multiple=card.geometry.multiple,
+        halo=halo,
+        shrink=card.geometry.shrink,
+        bytes_per_px=per_px * workers / together,
+        budget_bytes=BUDGET_BYTES,
+        workers=together,
+    )
+    if together == 1 or not whole_fits:
+        return tile
+    tiles = len(
+        plan_tiles(
+            shape,
+            tile=tile,
+            halo=halo,
+            multiple=card.geometry.multiple,
+            shrink=card.geometry.shrink,
+        )
+    )
+    rounds = ceil(tiles / workers) * prod(tile)
+    return whole if prod(whole) / workers * WORKER_GAIN <= rounds else tile
+
+
+def _blend_tile(
+    card: ModelCard, whole: tuple[int, ...], per_px: float, workers: int
+) -> tuple[int, ...]:
+    """Return a tile with about equal sides that fits the budget."""
+    affordable = int((BUDGET_BYTES / per_px / workers) ** (1 / len(whole)))
+    side = min(BLEND_SIDE_PX, max(affordable, 1))
+    return tuple(
+        min(w, max(side // m, 1) * m) for w, m in zip(whole, card.geometry.multiple, strict=True)
+    )
+
+
+def _blending(
+    card: ModelCard, tile: tuple[int, ...], whole: tuple[int, ...]
+) -> tuple[tuple[int, ...], tuple[int, ...]]:
+    """Return halo and overlap for tiles that cannot be exact: a quarter of the tile is shared.
+
+    Class ids cannot be blended; there the quarter is split into the halos of both sides.
+    """
+    quarter = tuple(
+        0 if t >= w else ceil(t / 4 / m) * m
+        for t, w, m in zip(tile, whole, card.geometry.multiple, strict=True)
+    )
+    rim = tuple(
+        ceil(s / m) * m for s, m in zip(card.geometry.shrink, card.geometry.multiple, strict=True)
+    )
+    if card.scores == "labels":
+        eighth = tuple(
+            max(r, ceil(q / 2 / m) * m)
+            for q, r, m in zip(quarter, rim, card.geometry.multiple, strict=True)
+        )
+        return eighth, (0,) * len(tile)
+    return rim, quarter
