@@ -12,7 +12,6 @@ from napari.layers import Image, Labels
 
 from napari_onnxseg.plugin.layers import (
     Placement,
-    Transform,
     axis_words,
     capture,
     channel_axes,
@@ -21,6 +20,7 @@ from napari_onnxseg.plugin.layers import (
     named_channel_axis,
     run_record,
 )
+from napari_onnxseg.plugin.transforms import Transform
 
 RANDOM = np.random.default_rng(7)
 

@@ -5,21 +5,13 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any
 
-from qtpy.QtGui import QIcon
-from qtpy.QtWidgets import QDoubleSpinBox, QFormLayout, QHBoxLayout, QWidget
-from superqt import QCollapsible
+from qtpy.QtWidgets import QDoubleSpinBox, QWidget
 
 from napari_onnxseg.cards.card import ModelCard
 from napari_onnxseg.pipeline.plan import SegmentPlan
-from napari_onnxseg.plugin.choosers import (
-    AutoSpin,
-    ChannelsField,
-    Chooser,
-    NumberField,
-    form,
-    on_change,
-    show_row,
-)
+from napari_onnxseg.plugin.choosers import Chooser
+from napari_onnxseg.plugin.fields import AutoSpin, ChannelsField, NumberField
+from napari_onnxseg.plugin.forms import form, on_change, show_row, side_by_side
 from napari_onnxseg.plugin.words import numbers_words
 from napari_onnxseg.prepare.normalize import Normalization
 
@@ -35,7 +27,9 @@ METHODS: dict[str, str | None] = {
     "window of raw values": "window",
     "raw values": "none",
 }
-IMAGENET = {"mean": (0.485, 0.456, 0.406), "std": (0.229, 0.224, 0.225)}
+IMAGENET = Normalization("mean_std", mean=(0.485, 0.456, 0.406), std=(0.229, 0.224, 0.225))
+"""Mean and standard deviation of red, green, blue that most networks were trained with."""
+
 BOUNDS = {"percentile": (1.0, 99.8), "window": (0.0, 255.0)}
 """Methods with two bounds, and where they start."""
 
@@ -55,7 +49,7 @@ class Feeding(QWidget):
         self.method.offer(list(METHODS.values()), list(METHODS), None)
         self.method.setToolTip("Intensities that the model was trained on.")
         self.low, self.high = _bound("Goes to 0."), _bound("Goes to 1.")
-        self.bounds = _pair(self.low, self.high)
+        self.bounds = side_by_side(self.low, self.high)
         self.order = Chooser()
         self.order.offer([None, "RGB", "BGR"], ["as the model says", "RGB", "BGR"], None)
         self.order.setToolTip("Order of the colour channels that the model wants.")
@@ -106,7 +100,7 @@ class Feeding(QWidget):
         if method is None:
             return None
         if method == "mean_std":
-            return Normalization(method, **IMAGENET)
+            return IMAGENET
         if method in BOUNDS:
             return Normalization(method, low=self.low.value(), high=self.high.value())
         return Normalization(method)
@@ -237,58 +231,6 @@ class Decoding(QWidget):
         show_row(self.rows, self.threshold, one_channel)
 
 
-def folded(title: str, *sections: QWidget) -> QCollapsible:
-    """Fold sections away under a title.
-
-    Parameters
-    ----------
-    title : str
-        What is shown.
-    *sections : QWidget
-        Forms.
-
-    Returns
-    -------
-    QCollapsible
-        Closed.
-    """
-    fold = QCollapsible(title)
-    fold.setDuration(0)
-    fold.setExpandedIcon(QIcon())
-    fold.setCollapsedIcon(QIcon())
-    fold.toggled.connect(lambda is_open: fold.setText(f"{'▾' if is_open else '▸'}  {title}"))
-    fold.toggleButton().setStyleSheet(
-        "QPushButton { background: transparent; border: none; text-align: left; padding: 4px 0; }"
-    )
-    for section in sections:
-        fold.addWidget(section)
-    fold.layout().setContentsMargins(0, 0, 0, 0)
-    fold.content().layout().setContentsMargins(0, 0, 0, 0)
-    fold.collapse(animate=False)
-    fold.setText(f"▸  {title}")
-    return fold
-
-
-def align(widget: QWidget) -> None:
-    """Make the labels of all forms in a widget equally wide.
-
-    Parameters
-    ----------
-    widget : QWidget
-        Holds forms that stand under each other.
-    """
-    labels = [label for rows in widget.findChildren(QFormLayout) for label in _labels(rows)]
-    width = max((label.sizeHint().width() for label in labels), default=0)
-    for label in labels:
-        label.setMinimumWidth(width)
-
-
-def _labels(rows: QFormLayout) -> list[QWidget]:
-    """Return the labels of a form."""
-    items = [rows.itemAt(row, QFormLayout.ItemRole.LabelRole) for row in range(rows.rowCount())]
-    return [item.widget() for item in items if item is not None]
-
-
 def _bound(tip: str) -> QDoubleSpinBox:
     """Make a field for a percentile or an intensity."""
     spin = QDoubleSpinBox()
@@ -296,13 +238,3 @@ def _bound(tip: str) -> QDoubleSpinBox:
     spin.setDecimals(1)
     spin.setToolTip(tip)
     return spin
-
-
-def _pair(first: QWidget, second: QWidget) -> QWidget:
-    """Put two fields side by side."""
-    pair = QWidget()
-    row = QHBoxLayout(pair)
-    row.setContentsMargins(0, 0, 0, 0)
-    row.addWidget(first)
-    row.addWidget(second)
-    return pair

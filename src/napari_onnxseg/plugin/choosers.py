@@ -2,35 +2,47 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
 from napari.layers import Image
-from qtpy.QtCore import QSignalBlocker, Qt, Signal
-from qtpy.QtGui import QColor
+from qtpy.QtCore import QSignalBlocker, Signal
 from qtpy.QtWidgets import (
-    QColorDialog,
     QComboBox,
     QFileDialog,
-    QFormLayout,
-    QLineEdit,
-    QPushButton,
     QSizePolicy,
-    QSpinBox,
     QWidget,
 )
 
 from napari_onnxseg.cards.card import Task
 from napari_onnxseg.cards.catalog import list_models
-from napari_onnxseg.errors import ChoiceError
 from napari_onnxseg.plugin.layers import distinct_names
 from napari_onnxseg.plugin.ties import Ties
 
 OPEN_FILE = "Open file…"
-AUTO = -1
-"""Value of an `AutoSpin` that leaves the number to the plan."""
+
+
+@contextmanager
+def quiet(widget: QWidget) -> Iterator[None]:
+    """Change a widget without its signals.
+
+    Parameters
+    ----------
+    widget : QWidget
+        Any.
+
+    Yields
+    ------
+    None
+        Nothing.
+    """
+    blocker = QSignalBlocker(widget)
+    try:
+        yield
+    finally:
+        blocker.unblock()
 
 
 class Chooser(QComboBox):
@@ -217,211 +229,3 @@ class ModelChooser(Chooser):
             self.open(Path(path))
         else:
             self._show()
-
-
-class AutoSpin(QSpinBox):
-    """A number of pixels that may be left to the plan, whose number it then shows."""
-
-    def __init__(self, step: int, tip: str, parent: QWidget | None = None) -> None:
-        super().__init__(parent)
-        self.setRange(AUTO, 65536)
-        self.setSingleStep(step)
-        self.setSuffix(" px")
-        self.setToolTip(tip)
-        self.setKeyboardTracking(False)
-        self.setValue(AUTO)
-        self.show_automatic("")
-
-    @property
-    def number(self) -> int | None:
-        """The user's number, None when automatic."""
-        return None if self.value() == AUTO else self.value()
-
-    def show_automatic(self, text: str) -> None:
-        """Show what the plan chose.
-
-        Parameters
-        ----------
-        text : str
-            Such as ``"512"``; empty when there is no plan.
-        """
-        self.setSpecialValueText(f"auto ({text} px)" if text else "auto")
-
-    def stepBy(self, steps: int) -> None:  # noqa: N802 - Qt's name
-        """Step from automatic to zero, and back below it."""
-        if self.value() == AUTO:
-            self.setValue(AUTO if steps < 0 else 0)
-        elif self.value() == 0 and steps < 0:
-            self.setValue(AUTO)
-        else:
-            self.setValue(max(self.value() + steps * self.singleStep(), 0))
-
-
-class NumberField(QLineEdit):
-    """A number that may be absent.
-
-    Parameters
-    ----------
-    absent : str
-        What an empty field means.
-    """
-
-    def __init__(self, absent: str, tip: str, parent: QWidget | None = None) -> None:
-        super().__init__(parent)
-        self.setPlaceholderText(absent)
-        self.setToolTip(tip)
-
-    @property
-    def number(self) -> float | None:
-        """The number, None for an empty field.
-
-        Raises
-        ------
-        ChoiceError
-            When the text is no number.
-        """
-        text = self.text().strip()
-        if not text:
-            return None
-        try:
-            return float(text)
-        except ValueError:
-            raise ChoiceError(f"'{text}' is not a number; give one or leave it empty.") from None
-
-
-class ChannelsField(QLineEdit):
-    """Image channels in the order that the model wants them."""
-
-    def __init__(self, parent: QWidget | None = None) -> None:
-        super().__init__(parent)
-        self.setPlaceholderText("all, in order")
-        self.setToolTip(
-            "Image channel fed to each channel of the model, counted from 0,\n"
-            "such as 2, 0 for a model with two channels."
-        )
-
-    @property
-    def channels(self) -> tuple[int, ...] | None:
-        """The channels, None for an empty field.
-
-        Raises
-        ------
-        ChoiceError
-            When the text is no list of whole numbers.
-        """
-        text = self.text().replace(",", " ").split()
-        try:
-            return tuple(int(number) for number in text) or None
-        except ValueError:
-            raise ChoiceError(
-                f"'{self.text()}' is no list of channels; write whole numbers such as 0, 2."
-            ) from None
-
-
-class ColourButton(QPushButton):
-    """A colour that opens a dialog on a click."""
-
-    changed = Signal()
-    """Emitted when another colour is chosen."""
-
-    def __init__(self, colour: str, parent: QWidget | None = None) -> None:
-        super().__init__(parent)
-        self.setToolTip("Colour behind the subject.")
-        self.setFixedWidth(48)
-        self.clicked.connect(self._ask)
-        self.set_colour(colour)
-
-    @property
-    def colour(self) -> str:
-        """The colour, ``#rrggbb``."""
-        return self._colour
-
-    def set_colour(self, colour: str) -> None:
-        """Show a colour.
-
-        Parameters
-        ----------
-        colour : str
-            ``#rrggbb``.
-        """
-        self._colour = colour
-        self.setStyleSheet(f"background-color: {colour}; border: 1px solid #808080;")
-        self.changed.emit()
-
-    def _ask(self) -> None:
-        """Let the user choose."""
-        chosen = QColorDialog.getColor(QColor(self._colour), self, "Background")
-        if chosen.isValid():
-            self.set_colour(chosen.name())
-
-
-@contextmanager
-def quiet(widget: QWidget) -> Iterator[None]:
-    """Change a widget without its signals.
-
-    Parameters
-    ----------
-    widget : QWidget
-        Any.
-
-    Yields
-    ------
-    None
-        Nothing.
-    """
-    blocker = QSignalBlocker(widget)
-    try:
-        yield
-    finally:
-        blocker.unblock()
-
-
-def form() -> QFormLayout:
-    """Make a form as all our sections use it.
-
-    Returns
-    -------
-    QFormLayout
-        Labels on the left, fields as wide as the dock.
-    """
-    layout = QFormLayout()
-    layout.setContentsMargins(0, 0, 0, 0)
-    layout.setHorizontalSpacing(10)
-    layout.setVerticalSpacing(6)
-    layout.setLabelAlignment(Qt.AlignmentFlag.AlignLeft | Qt.AlignmentFlag.AlignVCenter)
-    layout.setFieldGrowthPolicy(QFormLayout.FieldGrowthPolicy.AllNonFixedFieldsGrow)
-    return layout
-
-
-def show_row(layout: QFormLayout, field: QWidget, visible: bool) -> None:
-    """Show or hide a field and its label.
-
-    Parameters
-    ----------
-    layout : QFormLayout
-        Where the field is.
-    field : QWidget
-        The field.
-    visible : bool
-        Whether to show it.
-    """
-    field.setVisible(visible)
-    label = layout.labelForField(field)
-    if label is not None:
-        label.setVisible(visible)
-
-
-def on_change(widgets: Sequence[QWidget], slot: Callable[[], None]) -> None:
-    """Call a slot when any of the widgets changes.
-
-    Parameters
-    ----------
-    widgets : sequence of QWidget
-        Drop-downs, numbers, texts and boxes.
-    slot : callable
-        Called without arguments.
-    """
-    signals = ("currentIndexChanged", "valueChanged", "textChanged", "toggled", "changed")
-    for widget in widgets:
-        name = next(name for name in signals if hasattr(widget, name))
-        getattr(widget, name).connect(lambda *_: slot())

@@ -4,13 +4,16 @@ from __future__ import annotations
 
 from typing import Any
 
-from qtpy.QtWidgets import QCheckBox, QDoubleSpinBox, QFormLayout, QHBoxLayout, QWidget
+from qtpy.QtWidgets import QCheckBox, QDoubleSpinBox, QFormLayout, QWidget
 
 from napari_onnxseg.cards.card import ModelCard
 from napari_onnxseg.pipeline.job import MatteJob
-from napari_onnxseg.pipeline.matting import matte, plan_matte
-from napari_onnxseg.plugin.advanced import Feeding, folded
-from napari_onnxseg.plugin.choosers import Chooser, ColourButton, on_change
+from napari_onnxseg.pipeline.matte_plan import plan_matte
+from napari_onnxseg.pipeline.matting import matte
+from napari_onnxseg.plugin.advanced import Feeding
+from napari_onnxseg.plugin.choosers import Chooser
+from napari_onnxseg.plugin.fields import ColourButton
+from napari_onnxseg.plugin.forms import folded, on_change, side_by_side
 from napari_onnxseg.plugin.panel import Panel
 from napari_onnxseg.plugin.results import matte_layers
 from napari_onnxseg.plugin.task import Task, TaskForm
@@ -53,8 +56,8 @@ class MattingForm(TaskForm):
         self.background.setToolTip("What is seen behind the subject.")
         self.colour = ColourButton("#00a0e0")
         rows.addRow("Edge", self.feather)
-        rows.addRow("Alpha", _row(self.sharp, self.threshold))
-        rows.addRow("Background", _row(self.background, self.colour))
+        rows.addRow("Alpha", side_by_side(self.sharp, self.threshold))
+        rows.addRow("Background", side_by_side(self.background, self.colour))
         self.hide = QCheckBox("hide the image")
         self.hide.setToolTip("Hide the image afterwards, so that only the subject is seen.")
         self.hide.setChecked(True)
@@ -133,13 +136,3 @@ def _threshold() -> QDoubleSpinBox:
     spin.setSingleStep(0.05)
     spin.setValue(0.5)
     return spin
-
-
-def _row(*parts: QWidget) -> QWidget:
-    """Put parts side by side."""
-    holder = QWidget()
-    row = QHBoxLayout(holder)
-    row.setContentsMargins(0, 0, 0, 0)
-    for part in parts:
-        row.addWidget(part, 1 if isinstance(part, (Chooser, QDoubleSpinBox)) else 0)
-    return holder

@@ -19,12 +19,12 @@ from napari_onnxseg.cards.card import ModelCard
 from napari_onnxseg.errors import OnnxSegError
 from napari_onnxseg.pipeline.cancel import Cancel
 from napari_onnxseg.pipeline.job import Progress
-from napari_onnxseg.plugin.advanced import align
-from napari_onnxseg.plugin.choosers import form
+from napari_onnxseg.plugin.foot import Foot
+from napari_onnxseg.plugin.forms import align, form
 from napari_onnxseg.plugin.keys import bind_keys, drop, use
 from napari_onnxseg.plugin.layers import Placement
 from napari_onnxseg.plugin.results import insert_above
-from napari_onnxseg.plugin.sections import ImageRows, ModelRows, RunRows
+from napari_onnxseg.plugin.sections import ImageRows, ModelRows
 from napari_onnxseg.plugin.task import Task, TaskForm
 from napari_onnxseg.plugin.ties import Ties
 from napari_onnxseg.plugin.words import error_words
@@ -137,7 +137,7 @@ class Panel(QWidget):
         column.addWidget(self.choices.build(rows))
         column.addStretch()
         self.choices.setParent(self)
-        self.foot = RunRows()
+        self.foot = Foot()
         outer = QVBoxLayout(self)
         outer.addWidget(_scrolled(body), 1)
         outer.addWidget(self.foot)
@@ -257,7 +257,7 @@ class Panel(QWidget):
         layers = self.task.layers(result, self._placement)
         layer = source.layer()
         there = insert_above(self.viewer, layer, layers)
-        if there and self.choices.hides_source:
+        if layer is not None and there and self.choices.hides_source:
             layer.visible = False
         gone = () if there else (f"'{source.name}' was removed; its result was added alone.",)
         notes = (*gone, *result.notes)

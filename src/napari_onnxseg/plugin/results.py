@@ -77,8 +77,8 @@ def class_colours(classes: Sequence[ClassInfo]) -> DirectLabelColormap:
         Background and classes without a colour are transparent; classes that somebody
         adds by hand are light grey.
     """
-    known = {c.id: c.colour or "transparent" for c in classes}
-    return DirectLabelColormap(color_dict={None: NEW_CLASS_COLOUR, **known, 0: "transparent"})
+    colours: dict[int | None, str] = {c.id: c.colour or "transparent" for c in classes}
+    return DirectLabelColormap(color_dict={**colours, None: NEW_CLASS_COLOUR, 0: "transparent"})
 
 
 def class_names(classes: Sequence[ClassInfo]) -> dict[str, list[Any]]:

@@ -1,30 +1,21 @@
-"""Rows of the widgets: which image, which model, and the buttons under them."""
+"""Rows that all widgets have: which image and which model."""
 
 from __future__ import annotations
 
-import time
 from pathlib import Path
 from typing import Any
 
 from napari.layers import Image
-from qtpy.QtCore import QObject, Qt, Signal
+from qtpy.QtCore import QObject, Signal
 from qtpy.QtWidgets import (
     QFormLayout,
-    QHBoxLayout,
-    QLabel,
-    QProgressBar,
-    QPushButton,
-    QSizePolicy,
-    QVBoxLayout,
-    QWidget,
 )
 
 from napari_onnxseg.arrays.source import ImageStack, as_stack
 from napari_onnxseg.cards.card import ModelCard, Task
 from napari_onnxseg.cards.read import load_card
-from napari_onnxseg.pipeline.job import Progress
-from napari_onnxseg.plugin.choosers import Chooser, LayerChooser, ModelChooser, show_row
-from napari_onnxseg.plugin.keys import key_words
+from napari_onnxseg.plugin.choosers import Chooser, LayerChooser, ModelChooser
+from napari_onnxseg.plugin.forms import show_row
 from napari_onnxseg.plugin.layers import (
     Placement,
     axis_words,
@@ -34,15 +25,8 @@ from napari_onnxseg.plugin.layers import (
     named_channel_axis,
 )
 from napari_onnxseg.plugin.ties import Ties
-from napari_onnxseg.plugin.words import progress_words
 from napari_onnxseg.plugin.worker import Outcome, Steps, Watch
 from napari_onnxseg.runtime.providers import devices
-
-ERROR_COLOUR = "#e5534b"
-"""Red that reads on dark and on light themes."""
-
-COUNTED = ("tiles", "rows")
-"""Stages whose steps are about equally long, so that a bar means something."""
 
 
 class ImageRows(QObject):
@@ -235,119 +219,7 @@ class ModelRows(QObject):
         self.changed.emit()
 
 
-class RunRows(QWidget):
-    """The plan in words, the buttons, the bar and what came out."""
-
-    def __init__(self, parent: QWidget | None = None) -> None:
-        super().__init__(parent)
-        self.plan = _text()
-        self.run = QPushButton("Run")
-        self.preview = QPushButton("Preview slice")
-        self.cancel = QPushButton("Cancel")
-        self.run.setToolTip(f"Run on the image ({key_words('run')}).")
-        self.preview.setToolTip(f"Run on the slice that is shown ({key_words('preview')}).")
-        self.cancel.setToolTip(f"Stop within a second; nothing is added ({key_words('cancel')}).")
-        self.bar = QProgressBar()
-        self.status = _text()
-        self._stage, self._since = "", 0.0
-        self._lay_out()
-        self.show_idle()
-
-    def show_plan(self, text: str, *, wrong: bool = False) -> None:
-        """Show what a run would do, or why there can be none.
-
-        Parameters
-        ----------
-        text : str
-            A few lines.
-        wrong : bool
-            Whether it is a fault, shown in red.
-        """
-        _show(self.plan, text, wrong)
-
-    def show_status(self, text: str, *, wrong: bool = False) -> None:
-        """Show how the last run ended.
-
-        Parameters
-        ----------
-        text : str
-            A few lines.
-        wrong : bool
-            Whether it is a fault, shown in red.
-        """
-        _show(self.status, text, wrong)
-
-    def show_running(self) -> None:
-        """Turn the buttons for a run in progress."""
-        self._stage = ""
-        self.bar.setRange(0, 0)
-        self.bar.setVisible(True)
-        self.cancel.setText("Cancel")
-        self.cancel.setEnabled(True)
-        self.show_status("Starting …")
-
-    def show_cancelling(self) -> None:
-        """Say that the wish to stop was heard."""
-        self.cancel.setText("Cancelling …")
-        self.cancel.setEnabled(False)
-
-    def show_progress(self, progress: Progress) -> None:
-        """Show tiles done and the time left.
-
-        Parameters
-        ----------
-        progress : Progress
-            The latest step.
-        """
-        if progress.stage != self._stage:
-            self._stage, self._since = progress.stage, time.monotonic()
-        counted = progress.stage in COUNTED
-        self.bar.setRange(0, progress.total if counted else 0)
-        self.bar.setValue(progress.done if counted else 0)
-        self.show_status(progress_words(progress, time.monotonic() - self._since))
-
-    def show_idle(self) -> None:
-        """Turn the buttons for no run."""
-        self.bar.setVisible(False)
-        self.cancel.setText("Cancel")
-        self.cancel.setEnabled(False)
-
-    def _lay_out(self) -> None:
-        """Put the parts under each other."""
-        self.bar.setTextVisible(False)
-        self.bar.setFixedHeight(8)
-        keep = self.bar.sizePolicy()
-        keep.setRetainSizeWhenHidden(True)
-        self.bar.setSizePolicy(keep)
-        buttons = QHBoxLayout()
-        buttons.addWidget(self.run, 2)
-        buttons.addWidget(self.preview, 2)
-        buttons.addWidget(self.cancel, 1)
-        column = QVBoxLayout(self)
-        column.setContentsMargins(0, 0, 0, 0)
-        column.setSpacing(8)
-        column.addWidget(self.plan)
-        column.addLayout(buttons)
-        column.addWidget(self.bar)
-        column.addWidget(self.status)
-
-
 def _reading(model: str | Path) -> Steps:
     """Read a card, as a generator of no steps."""
     yield from ()
     return load_card(model)
-
-
-def _text() -> QLabel:
-    """Make a label for sentences."""
-    label = QLabel()
-    label.setWordWrap(True)
-    label.setTextInteractionFlags(Qt.TextInteractionFlag.TextSelectableByMouse)
-    label.setSizePolicy(QSizePolicy.Policy.Ignored, QSizePolicy.Policy.Minimum)
-    return label
-
-
-def _show(label: QLabel, text: str, wrong: bool) -> None:
-    """Show a text, in red when it is a fault."""
-    label.setText(text)
-    label.setStyleSheet(f"color: {ERROR_COLOUR};" if wrong else "")

@@ -4,14 +4,14 @@ from __future__ import annotations
 
 from typing import Any
 
-from qtpy.QtWidgets import QCheckBox, QFormLayout, QHBoxLayout, QWidget
+from qtpy.QtWidgets import QCheckBox, QFormLayout, QWidget
 
 from napari_onnxseg.cards.card import ModelCard
 from napari_onnxseg.pipeline.job import SegmentJob
 from napari_onnxseg.pipeline.plan import SegmentPlan, plan_segment
 from napari_onnxseg.pipeline.semantic import segment
-from napari_onnxseg.plugin.advanced import Decoding, Feeding, Tiling, folded
-from napari_onnxseg.plugin.choosers import on_change
+from napari_onnxseg.plugin.advanced import Decoding, Feeding, Tiling
+from napari_onnxseg.plugin.forms import folded, on_change, side_by_side
 from napari_onnxseg.plugin.panel import Panel
 from napari_onnxseg.plugin.results import segment_layers
 from napari_onnxseg.plugin.task import Task, TaskForm
@@ -40,7 +40,7 @@ class SegmentForm(TaskForm):
         self.objects.setToolTip("Also a layer with one number per object.")
         self.confidence = QCheckBox("confidence")
         self.confidence.setToolTip("Also a layer with the probability of the class, 0 to 255.")
-        rows.addRow("Also give", _row(self.objects, self.confidence))
+        rows.addRow("Also give", side_by_side(self.objects, self.confidence, stretch=True))
         on_change((self.objects, self.confidence), self.changed.emit)
         self.tiling = Tiling(self.changed.emit)
         self.feeding = Feeding(self.changed.emit)
@@ -108,14 +108,3 @@ class SegmentWidget(Panel):
 
     def __init__(self, napari_viewer: Any) -> None:
         super().__init__(napari_viewer, SEGMENT, SegmentForm())
-
-
-def _row(*boxes: QWidget) -> QWidget:
-    """Put boxes side by side."""
-    holder = QWidget()
-    row = QHBoxLayout(holder)
-    row.setContentsMargins(0, 0, 0, 0)
-    for box in boxes:
-        row.addWidget(box)
-    row.addStretch()
-    return holder

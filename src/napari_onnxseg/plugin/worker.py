@@ -229,7 +229,7 @@ class Run(QObject):
         self.deleteLater()
 
 
-class _Bar(cancelable_progress):  # type: ignore[misc]
+class _Bar(cancelable_progress):
     """A bar in the activity dock whose button cancels a run.
 
     It is moved from a timer only: every move lets Qt process events.

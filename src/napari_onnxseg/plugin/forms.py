@@ -1,0 +1,138 @@
+"""Rows of labels and fields, and what is folded away."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+
+from qtpy.QtCore import Qt
+from qtpy.QtGui import QIcon
+from qtpy.QtWidgets import QFormLayout, QHBoxLayout, QWidget
+from superqt import QCollapsible
+
+
+def form() -> QFormLayout:
+    """Make a form as all our sections use it.
+
+    Returns
+    -------
+    QFormLayout
+        Labels on the left, fields as wide as the dock.
+    """
+    layout = QFormLayout()
+    layout.setContentsMargins(0, 0, 0, 0)
+    layout.setHorizontalSpacing(10)
+    layout.setVerticalSpacing(6)
+    layout.setLabelAlignment(Qt.AlignmentFlag.AlignLeft | Qt.AlignmentFlag.AlignVCenter)
+    layout.setFieldGrowthPolicy(QFormLayout.FieldGrowthPolicy.AllNonFixedFieldsGrow)
+    return layout
+
+
+def show_row(layout: QFormLayout, field: QWidget, visible: bool) -> None:
+    """Show or hide a field and its label.
+
+    Parameters
+    ----------
+    layout : QFormLayout
+        Where the field is.
+    field : QWidget
+        The field.
+    visible : bool
+        Whether to show it.
+    """
+    field.setVisible(visible)
+    label = layout.labelForField(field)
+    if label is not None:
+        label.setVisible(visible)
+
+
+def on_change(widgets: Sequence[QWidget], slot: Callable[[], None]) -> None:
+    """Call a slot when any of the widgets changes.
+
+    Parameters
+    ----------
+    widgets : sequence of QWidget
+        Drop-downs, numbers, texts and boxes.
+    slot : callable
+        Called without arguments.
+    """
+    signals = ("currentIndexChanged", "valueChanged", "textChanged", "toggled", "changed")
+    for widget in widgets:
+        name = next(name for name in signals if hasattr(widget, name))
+        getattr(widget, name).connect(lambda *_: slot())
+
+
+def side_by_side(*parts: QWidget, stretch: bool = False) -> QWidget:
+    """Put widgets side by side in one row of a form.
+
+    Parameters
+    ----------
+    *parts : QWidget
+        From left to right.
+    stretch : bool
+        Leave the space at the end empty instead of widening the parts.
+
+    Returns
+    -------
+    QWidget
+        Holds them.
+    """
+    holder = QWidget()
+    row = QHBoxLayout(holder)
+    row.setContentsMargins(0, 0, 0, 0)
+    for part in parts:
+        row.addWidget(part)
+    if stretch:
+        row.addStretch()
+    return holder
+
+
+def folded(title: str, *sections: QWidget) -> QCollapsible:
+    """Fold sections away under a title.
+
+    Parameters
+    ----------
+    title : str
+        What is shown.
+    *sections : QWidget
+        Forms.
+
+    Returns
+    -------
+    QCollapsible
+        Closed.
+    """
+    fold = QCollapsible(title)
+    fold.setDuration(0)
+    fold.setExpandedIcon(QIcon())
+    fold.setCollapsedIcon(QIcon())
+    fold.toggled.connect(lambda is_open: fold.setText(f"{'▾' if is_open else '▸'}  {title}"))
+    fold.toggleButton().setStyleSheet(
+        "QPushButton { background: transparent; border: none; text-align: left; padding: 4px 0; }"
+    )
+    for section in sections:
+        fold.addWidget(section)
+    fold.layout().setContentsMargins(0, 0, 0, 0)
+    fold.content().layout().setContentsMargins(0, 0, 0, 0)
+    fold.collapse(animate=False)
+    fold.setText(f"▸  {title}")
+    return fold
+
+
+def align(widget: QWidget) -> None:
+    """Make the labels of all forms in a widget equally wide.
+
+    Parameters
+    ----------
+    widget : QWidget
+        Holds forms that stand under each other.
+    """
+    labels = [label for rows in widget.findChildren(QFormLayout) for label in _labels(rows)]
+    width = max((label.sizeHint().width() for label in labels), default=0)
+    for label in labels:
+        label.setMinimumWidth(width)
+
+
+def _labels(rows: QFormLayout) -> list[QWidget]:
+    """Return the labels of a form."""
+    items = [rows.itemAt(row, QFormLayout.ItemRole.LabelRole) for row in range(rows.rowCount())]
+    return [item.widget() for item in items if item is not None]
