@@ -275,3 +275,24 @@ def test_filling_takes_next_to_no_memory():
     peak = tracemalloc.get_traced_memory()[1]
     tracemalloc.stop()
     assert peak < 100_000
+
+
+def test_a_fractional_offset_far_from_zero_is_kept_to_the_last_digit():
+    image = np.arange(65000, 65011, dtype=np.uint16)[None, None]
+    feeder = Feeder(map_channels(1, 1), Affine((65000.3,), (0.1,), False), None, "float32")
+    out = np.empty(image.shape, np.float32)
+    feeder.fill(image, out)
+    np.testing.assert_allclose(out, (image - 65000.3) * 0.1, atol=2e-7)
+
+
+@pytest.mark.parametrize("dtype", ["i4", "u4", "i8", "u8", "f8"])
+def test_wide_values_are_worked_on_in_float64(dtype):
+    image = (2**31 - 100 + np.arange(0, 101, 20, dtype=np.int64)).clip(max=2**31 - 1)
+    out, _ = feed(image.astype(dtype)[None, None], Normalization("min_max"))
+    np.testing.assert_allclose(out[0, 0], (image - image[0]) / 99, atol=1e-6)
+
+
+def test_a_span_beyond_float32_does_not_become_infinite():
+    image = np.array([[[-3e38, 0, 3e38]]], np.float32)
+    out, _ = feed(image, Normalization("min_max"))
+    np.testing.assert_allclose(out, [[[0, 0.5, 1]]], atol=1e-6)
