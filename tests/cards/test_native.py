@@ -4,8 +4,9 @@ import pytest
 
 import nets
 from napari_onnxseg.cards.card import ObjectRule
-from napari_onnxseg.cards.native import is_card, read_description, write_card
+from napari_onnxseg.cards.native import is_card, read_description
 from napari_onnxseg.cards.read import load_card
+from napari_onnxseg.cards.write import write_card
 from napari_onnxseg.errors import ModelError
 
 FULL = {

@@ -5,18 +5,11 @@ from __future__ import annotations
 import json
 import re
 from collections.abc import Callable, Mapping
-from dataclasses import asdict, dataclass, field
+from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any, get_args
 
-from napari_onnxseg.cards.card import (
-    ClassInfo,
-    Layout,
-    ModelCard,
-    ObjectRule,
-    ScoreKind,
-    Task,
-)
+from napari_onnxseg.cards.card import ClassInfo, Layout, ObjectRule, ScoreKind, Task
 from napari_onnxseg.errors import ModelError
 from napari_onnxseg.prepare.channels import ColourOrder
 from napari_onnxseg.prepare.normalize import Normalization
@@ -140,44 +133,6 @@ def read_description(path: Path) -> Description:
         raise ModelError(f"'{path}' is not valid JSON ({error}); correct or remove it.") from None
     except ModelError as error:
         raise ModelError(f"The card '{path}' cannot be used: {error}") from None
-
-
-def write_card(card: ModelCard, path: Path) -> None:
-    """Write a card as JSON, format 1.
-
-    Parameters
-    ----------
-    card : ModelCard
-        The model.
-    path : Path
-        The JSON file, replaced.
-    """
-    content = {
-        "format": FORMAT,
-        "name": card.name,
-        "title": card.title,
-        "description": card.description,
-        "task": card.task,
-        "licence": card.licence,
-        "origin": card.origin,
-        "sha256": card.sha256,
-        "input": {
-            "name": card.input.name,
-            "layout": card.input.layout,
-            "channels": card.input.channels,
-            "colour_order": card.colour_order,
-            "normalization": card.normalization.to_json(),
-        },
-        "output": {
-            "name": card.output.name,
-            "layout": card.output.layout,
-            "scores": card.scores,
-        },
-        "classes": [asdict(entry) for entry in card.classes],
-        "objects": asdict(card.objects) if card.objects else None,
-    }
-    text = json.dumps(content, indent=2, ensure_ascii=False)
-    path.write_text(text + "\n", encoding="utf-8")
 
 
 def _parse(content: Any) -> Description:

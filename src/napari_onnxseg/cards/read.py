@@ -29,7 +29,7 @@ from napari_onnxseg.cards.tensors import (
 from napari_onnxseg.errors import ModelError, ModelNotFoundError
 from napari_onnxseg.graph.inspect import GraphFacts, inspect
 from napari_onnxseg.graph.layout import convolution_evidence
-from napari_onnxseg.graph.load import read_model
+from napari_onnxseg.graph.load import read_model, require_side_files
 from napari_onnxseg.graph.receptive import Probe, Receptive, analyse
 
 __all__ = ["Reading", "list_models", "load_card"]
@@ -90,6 +90,7 @@ def load_card(model: str | Path) -> ModelCard:
     told, note = _description(path)
     sha256 = _checked_hash(path, told)
     reading = _reading(path, sha256, told.tensors)
+    require_side_files(reading.facts.external_data, path)
     return _assemble(path, sha256, told, reading, note)
 
 

@@ -171,7 +171,8 @@ def output_spec(
         )
     dims = tensor.dims if len(tensor.dims) == rank else (None,) * rank
     position = layout.find("C")
-    inferred = view.output_dims[position] if position >= 0 and channels_known else None
+    trusted = position >= 0 and channels_known and bool(view.output_dims)
+    inferred = view.output_dims[position] if trusted else None
     whole = TensorFacts(tensor.name, tensor.dtype, dims)
     return _spec(whole, cast(Layout, layout), inferred), _contradiction(
         "output", hints.output_layout, layout

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import zipfile
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from pathlib import Path, PurePosixPath, PureWindowsPath
 
 import onnx
@@ -39,7 +39,7 @@ def read_model(path: Path) -> onnx.ModelProto:
         ) from None
     if not model.graph.node or not model.graph.output:
         raise ModelError(f"'{path}' holds no network; choose an ONNX file exported from one.")
-    _check_side_files(model, path)
+    require_side_files(side_files(model), path)
     return model
 
 
@@ -75,8 +75,22 @@ def _objections(path: Path) -> Iterator[tuple[bool, ModelError]]:
     )
 
 
-def _check_side_files(model: onnx.ModelProto, path: Path) -> None:
-    for location in side_files(model):
+def require_side_files(locations: Iterable[str], path: Path) -> None:
+    """Raise when weights kept beside a model are missing, or would lie elsewhere.
+
+    Parameters
+    ----------
+    locations : iterable of str
+        Their names, relative to the folder of the model.
+    path : Path
+        The ``.onnx`` file.
+
+    Raises
+    ------
+    ModelError
+        Naming the first such file and where it was sought.
+    """
+    for location in locations:
         _refuse_escape(location, path)
         if not (path.parent / location).is_file():
             raise ModelError(

@@ -1,0 +1,48 @@
+import pytest
+
+from napari_onnxseg.errors import (
+    CancelledError,
+    DeviceError,
+    ModelError,
+    OutOfMemoryError,
+    RunError,
+    TileError,
+)
+from napari_onnxseg.runtime.faults import translate
+
+
+@pytest.mark.parametrize(
+    ("text", "stage", "kind"),
+    [
+        ("Exiting due to terminate flag being set to true.", "run", CancelledError),
+        ("Failed to allocate memory for requested buffer of size 12", "run", OutOfMemoryError),
+        ("CUDA failure 2: out of memory ; GPU=0", "run", OutOfMemoryError),
+        ("CUBLAS_STATUS_ALLOC_FAILED", "run", OutOfMemoryError),
+        ("cuDNN is not available. Install cuDNN", "run", DeviceError),
+        ("CUDA failure 35: driver version is insufficient", "load", DeviceError),
+        ("Load model from x failed:Protobuf parsing failed. INVALID_PROTOBUF", "load", ModelError),
+        ("Could not find an implementation for Conv(22) node", "load", ModelError),
+        ("External data path validation failed ... escapes model directory", "load", ModelError),
+        ("something never seen before", "load", ModelError),
+        ("something never seen before", "run", RunError),
+    ],
+)
+def test_every_message_becomes_the_fitting_fault(text, stage, kind):
+    fault = translate(Exception(text), stage)
+    assert type(fault) is kind
+    assert "\n" not in str(fault)
+
+
+def test_a_long_foreign_message_is_cut_at_its_front():
+    fault = translate(Exception("x" * 5000 + " the reason"), "run")
+    assert len(str(fault)) < 260
+    assert str(fault).endswith("the reason")
+
+
+def test_our_own_faults_pass_through():
+    fault = TileError("Tile 3 is too small.")
+    assert translate(fault, "run") is fault
+
+
+def test_the_computers_own_memory_error_is_translated():
+    assert isinstance(translate(MemoryError(), "run"), OutOfMemoryError)
