@@ -212,21 +212,33 @@ def _views(
         high.append(np.append(pixels, pixels[-1]))
     halo, radius = list(shrink), [0] * len(multiple)
     for i, name, (start, stop) in spans(trail, probe.output, low, high):
-        halo[i] = max(halo[i], _needed(trail, probe, name, i, (int(start[-1]), int(stop[-1]))))
+        extent = _extent(trail, probe, name, i)
+        halo[i] = max(halo[i], _needed(extent, multiple[i], int(start[-1]), int(stop[-1])))
         if name == probe.input:
             radius[i] = _radius(low[i][:-1], start[:-1], stop[:-1], place.scale[i], shrink[i])
     return halo, tuple(radius)
 
 
-def _needed(trail: Trail, probe: Probe, name: str, i: int, span: tuple[int, int]) -> int:
-    """Return the halo that keeps an interval of a tensor inside that of a tile."""
-    place, multiple = trail.places[name], trail.multiple(i)
-    side = trail.graph.shapes[probe.input][probe.axes[i]]
-    shape = trail.graph.shapes.get(name)
-    length = Fraction(shape[place.axes[i]]) if shape else side / place.scale[i]
-    scale, start = place.scale[i], FAR * multiple
-    left = start - span[0] * scale
-    right = (span[1] - length + 1) * scale - start + side - multiple
+@dataclass(frozen=True, slots=True)
+class _Extent:
+    """One axis of a tensor: its length, input pixels per element, and pixels of the input."""
+
+    length: Fraction
+    scale: Fraction
+    side: int
+
+
+def _extent(trail: Trail, probe: Probe, name: str, i: int) -> _Extent:
+    place, shape = trail.places[name], trail.graph.shapes.get(name)
+    side, scale = trail.graph.shapes[probe.input][probe.axes[i]], place.scale[i]
+    return _Extent(Fraction(shape[place.axes[i]]) if shape else side / scale, scale, side)
+
+
+def _needed(extent: _Extent, multiple: int, first: int, last: int) -> int:
+    """Return the halo that keeps elements ``first`` to ``last`` inside those of a tile."""
+    start = FAR * multiple
+    left = start - first * extent.scale
+    right = (last - extent.length + 1) * extent.scale - start + extent.side - multiple
     return max(ceil(left), ceil(right))
 
 
