@@ -39,9 +39,9 @@ def test_progress_counts_tiles_and_names_other_stages():
 
 def test_shares_leave_out_the_background_and_never_hide_what_is_there():
     classes = (BACKGROUND, NUCLEUS, BORDER)
-    assert class_shares({"0": 500, "1": 499, "2": 1}, classes) == "nucleus 50 %, border < 1 %"
+    assert class_shares({"0": 500, "1": 499, "2": 1}, classes) == "Found nucleus 50 %, border < 1 %"
     assert class_shares({"0": 10}, classes) == "Only background found"
-    assert class_shares({"0": 5, "9": 5}, classes) == "class 9 50 %"
+    assert class_shares({"0": 5, "9": 5}, classes) == "Found class 9 50 %"
     assert class_shares({}, classes) == "Only background found"
 
 

@@ -8,11 +8,15 @@ from pathlib import Path
 from typing import Any
 
 from napari.layers import Image
-from qtpy.QtCore import QSignalBlocker, Signal
+from qtpy.QtCore import QSignalBlocker, Qt, Signal
+from qtpy.QtGui import QPaintEvent
 from qtpy.QtWidgets import (
     QComboBox,
     QFileDialog,
     QSizePolicy,
+    QStyle,
+    QStyleOptionComboBox,
+    QStylePainter,
     QWidget,
 )
 
@@ -54,6 +58,23 @@ class Chooser(QComboBox):
         self.setMinimumContentsLength(12)
         self.setSizePolicy(QSizePolicy.Policy.Expanding, QSizePolicy.Policy.Fixed)
         self._values: list[Any] = []
+
+    def paintEvent(self, event: QPaintEvent) -> None:  # noqa: N802 - Qt's name
+        """Shorten a long name in the middle instead of cutting its end off."""
+        option = QStyleOptionComboBox()
+        self.initStyleOption(option)
+        room = self.style().subControlRect(
+            QStyle.ComplexControl.CC_ComboBox,
+            option,
+            QStyle.SubControl.SC_ComboBoxEditField,
+            self,
+        )
+        option.currentText = self.fontMetrics().elidedText(
+            option.currentText, Qt.TextElideMode.ElideMiddle, room.width()
+        )
+        painter = QStylePainter(self)
+        painter.drawComplexControl(QStyle.ComplexControl.CC_ComboBox, option)
+        painter.drawControl(QStyle.ControlElement.CE_ComboBoxLabel, option)
 
     @property
     def value(self) -> Any:

@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 import time
+from html import escape
 
 from qtpy.QtCore import Qt
 from qtpy.QtWidgets import (
+    QFrame,
     QHBoxLayout,
     QLabel,
     QProgressBar,
@@ -117,6 +119,7 @@ class Foot(QWidget):
         column = QVBoxLayout(self)
         column.setContentsMargins(0, 0, 0, 0)
         column.setSpacing(8)
+        column.addWidget(_line())
         column.addWidget(self.plan)
         column.addLayout(buttons)
         column.addWidget(self.bar)
@@ -132,7 +135,16 @@ def _text() -> QLabel:
     return label
 
 
+def _line() -> QFrame:
+    """Make the hairline that napari draws in its docks."""
+    line = QFrame()
+    line.setObjectName("QtCustomTitleBarLine")
+    line.setFixedHeight(1)
+    return line
+
+
 def _show(label: QLabel, text: str, wrong: bool) -> None:
-    """Show a text, in red when it is a fault."""
-    label.setText(text)
+    """Show a text, one paragraph a line, in red when it is a fault."""
+    lines = [escape(line[:1].upper() + line[1:]) for line in text.splitlines()]
+    label.setText("".join(f"<p style='margin: 0 0 4px 0'>{line}</p>" for line in lines))
     label.setStyleSheet(f"color: {ERROR_COLOUR};" if wrong else "")

@@ -6,7 +6,7 @@ from collections.abc import Callable, Sequence
 
 from qtpy.QtCore import Qt
 from qtpy.QtGui import QIcon
-from qtpy.QtWidgets import QFormLayout, QHBoxLayout, QWidget
+from qtpy.QtWidgets import QFormLayout, QFrame, QHBoxLayout, QScrollArea, QWidget
 from superqt import QCollapsible
 
 
@@ -136,3 +136,24 @@ def _labels(rows: QFormLayout) -> list[QWidget]:
     """Return the labels of a form."""
     items = [rows.itemAt(row, QFormLayout.ItemRole.LabelRole) for row in range(rows.rowCount())]
     return [item.widget() for item in items if item is not None]
+
+
+def scrolled(body: QWidget) -> QScrollArea:
+    """Let a low dock scroll instead of growing.
+
+    Parameters
+    ----------
+    body : QWidget
+        What may be too high.
+
+    Returns
+    -------
+    QScrollArea
+        Holds it, without a frame.
+    """
+    area = QScrollArea()
+    area.setWidgetResizable(True)
+    area.setFrameShape(QFrame.Shape.NoFrame)
+    area.setHorizontalScrollBarPolicy(Qt.ScrollBarPolicy.ScrollBarAlwaysOff)
+    area.setWidget(body)
+    return area

@@ -11,31 +11,26 @@ from napari.utils.notifications import (
     show_error,
     show_warning,
 )
-from qtpy.QtCore import QEvent, Qt, QTimer
-from qtpy.QtWidgets import QFrame, QScrollArea, QVBoxLayout, QWidget
+from qtpy.QtCore import QEvent, QTimer
+from qtpy.QtWidgets import QVBoxLayout, QWidget
 
-from napari_onnxseg.arrays.source import ImageStack
 from napari_onnxseg.cards.card import ModelCard
 from napari_onnxseg.errors import OnnxSegError
-from napari_onnxseg.pipeline.cancel import Cancel
 from napari_onnxseg.pipeline.job import Progress
 from napari_onnxseg.plugin.foot import Foot
-from napari_onnxseg.plugin.forms import align, form
+from napari_onnxseg.plugin.forms import align, form, scrolled
 from napari_onnxseg.plugin.keys import bind_keys, drop, use
-from napari_onnxseg.plugin.layers import Placement
 from napari_onnxseg.plugin.results import insert_above
 from napari_onnxseg.plugin.sections import ImageRows, ModelRows
-from napari_onnxseg.plugin.task import Task, TaskForm
+from napari_onnxseg.plugin.task import Ready, Task, TaskForm
 from napari_onnxseg.plugin.ties import Ties
 from napari_onnxseg.plugin.words import error_words
-from napari_onnxseg.plugin.worker import Outcome, Run, Steps
+from napari_onnxseg.plugin.worker import Outcome, Run
 
 PLAN_DELAY_MS = 120
 """Quiet time after a change before the plan is made anew."""
 
 MINIMUM_WIDTH_PX = 320
-
-Ready = tuple[ImageStack, ModelCard, Any, Placement]
 
 
 class Panel(QWidget):
@@ -59,7 +54,7 @@ class Panel(QWidget):
         self.task = task
         self.choices = choices
         self._runs: list[Run] = []
-        self._placement: Placement | None = None
+        self._started: Ready | None = None
         self._ready: Ready | None = None
         self._build()
         self._connect()
@@ -83,7 +78,7 @@ class Panel(QWidget):
             return
         self.replan(only_slice=only_slice)
         if self._ready is not None:
-            self._start(*self._ready)
+            self._start(self._ready)
 
     def preview(self) -> None:
         """Run on the slice that is shown."""
@@ -119,9 +114,10 @@ class Panel(QWidget):
                 self._leave()
             else:
                 self._enter()
-        elif event.type() in (QEvent.Type.Show, QEvent.Type.Enter) and self._ties is not None:
-            use(self)
+        elif event.type() == QEvent.Type.Show:
             align(self)
+        elif event.type() == QEvent.Type.Enter and self._ties is not None:
+            use(self)
         return bool(super().event(event))
 
     def _build(self) -> None:
@@ -139,7 +135,7 @@ class Panel(QWidget):
         self.choices.setParent(self)
         self.foot = Foot()
         outer = QVBoxLayout(self)
-        outer.addWidget(_scrolled(body), 1)
+        outer.addWidget(scrolled(body), 1)
         outer.addWidget(self.foot)
 
     def _connect(self) -> None:
@@ -174,6 +170,7 @@ class Panel(QWidget):
 
     def _on_model(self) -> None:
         """Offer what the model can do, then plan."""
+        self.image.show_card(self.model.card)
         self.choices.show_card(self.model.card)
         self.replan()
 
@@ -191,7 +188,7 @@ class Panel(QWidget):
 
     def _plan_with(self, card: ModelCard, only_slice: bool) -> None:
         """Plan a run with a model that has been read."""
-        stack = self.image.stack(card.input.spatial_ndim)
+        stack = self.image.stack()
         placement = self.image.placement(stack, only_slice)
         leading = len(stack.leading)
         job = self.choices.job(
@@ -204,17 +201,17 @@ class Panel(QWidget):
         plan = self.task.plan(stack, card, job)
         self.choices.show_plan(plan)
         self.foot.show_plan("\n".join((plan.words(), *plan.notes)))
-        self._ready = (stack, card, job, placement)
+        self._ready = Ready(stack, card, job, placement, plan.notes)
 
-    def _start(self, stack: ImageStack, card: ModelCard, job: Any, placement: Placement) -> None:
+    def _start(self, ready: Ready) -> None:
         """Start a run, unless another widget's is in progress."""
-        run = Run(partial(_steps, self.task, stack, job, card), placement.name(self.task.word))
+        run = Run(partial(self.task.start, ready), ready.placement.name(self.task.word))
         try:
             run.start()
         except OnnxSegError as error:
             self.foot.show_status(error_words(error), wrong=True)
             return
-        self._placement = placement
+        self._started = ready
         self._runs.append(run)
         run.stepped.connect(self._on_step)
         run.ended.connect(self._on_end)
@@ -237,7 +234,7 @@ class Panel(QWidget):
                 self._show_error(outcome.error)
             else:
                 self._show_result(outcome.value)
-        self._placement = None
+        self._started = None
         self.replan()
 
     def _show_error(self, error: BaseException) -> None:
@@ -252,15 +249,16 @@ class Panel(QWidget):
 
     def _show_result(self, result: Any) -> None:
         """Add the layers above the source that the run was started on."""
-        assert self._placement is not None
-        source = self._placement.source
-        layers = self.task.layers(result, self._placement)
+        assert self._started is not None
+        source = self._started.placement.source
+        layers = self.task.layers(result, self._started.placement)
         layer = source.layer()
         there = insert_above(self.viewer, layer, layers)
         if layer is not None and there and self.choices.hides_source:
             layer.visible = False
         gone = () if there else (f"'{source.name}' was removed; its result was added alone.",)
-        notes = (*gone, *result.notes)
+        told = self._started.notes
+        notes = (*gone, *(note for note in result.notes if note not in told))
         self.foot.show_status("\n".join((self.task.words(result), *notes)))
         self.model.show_used(result.device)
         if notes:
@@ -274,22 +272,7 @@ class Panel(QWidget):
         self.foot.preview.setVisible(self.image.is_stack)
 
 
-def _steps(task: Task, stack: ImageStack, job: Any, card: ModelCard, cancel: Cancel) -> Steps:
-    """Start the pipeline; called in the worker's thread, so it knows no widget."""
-    return task.steps(stack, job, card=card, cancel=cancel)
-
-
 def _cancel_all(runs: list[Run]) -> None:
     """Ask the runs of a widget that is gone to stop."""
     for run in runs:
         run.cancel()
-
-
-def _scrolled(body: QWidget) -> QScrollArea:
-    """Let a low dock scroll instead of growing."""
-    area = QScrollArea()
-    area.setWidgetResizable(True)
-    area.setFrameShape(QFrame.Shape.NoFrame)
-    area.setHorizontalScrollBarPolicy(Qt.ScrollBarPolicy.ScrollBarAlwaysOff)
-    area.setWidget(body)
-    return area

@@ -47,6 +47,7 @@ class ImageRows(QObject):
         super().__init__(parent)
         self._viewer, self._rows = viewer, rows
         self._layer: Image | None = None
+        self._spatial_ndim = 2
         self.layers = LayerChooser(viewer)
         self.channel = Chooser()
         self.channel.setToolTip("Axis that holds channels; the shape alone never tells.")
@@ -68,9 +69,10 @@ class ImageRows(QObject):
 
     @property
     def is_stack(self) -> bool:
-        """Whether a 2-D model has several slices to work on."""
+        """Whether the model has several slices to work on."""
         layer = self.layer
-        return layer is not None and layer.ndim - (self.channel.value is not None) > 2
+        spatial = 0 if layer is None else layer.ndim - (self.channel.value is not None)
+        return spatial > self._spatial_ndim
 
     def enter(self, ties: Ties) -> None:
         """Follow the viewer until the ties are undone.
@@ -82,13 +84,19 @@ class ImageRows(QObject):
         """
         self.layers.enter(ties)
 
-    def stack(self, spatial_ndim: int) -> ImageStack:
-        """Read the chosen image as the user describes it.
+    def show_card(self, card: ModelCard | None) -> None:
+        """Offer slices of as many axes as the model sees.
 
         Parameters
         ----------
-        spatial_ndim : int
-            2 or 3, as the model wants.
+        card : ModelCard or None
+            The model.
+        """
+        self._spatial_ndim = 2 if card is None else card.input.spatial_ndim
+        show_row(self._rows, self.region, self.is_stack)
+
+    def stack(self) -> ImageStack:
+        """Read the chosen image as the user describes it.
 
         Returns
         -------
@@ -106,7 +114,7 @@ class ImageRows(QObject):
             source.data,
             channel_axis=self.channel.value,
             rgb=source.rgb,
-            spatial_ndim=spatial_ndim,
+            spatial_ndim=self._spatial_ndim,
         )
 
     def placement(self, stack: ImageStack, only_slice: bool) -> Placement:
@@ -214,9 +222,14 @@ class ModelRows(QObject):
             return
         self.card, self.error, self._watch = outcome.value, outcome.error, None
         if self.card is not None:
-            about = (self.card.description, f"Licence: {self.card.licence or 'unknown'}")
-            self.models.setToolTip("\n\n".join(text for text in about if text))
+            self.models.setToolTip(_about(self.card))
         self.changed.emit()
+
+
+def _about(card: ModelCard) -> str:
+    """Return what a model is for, and its terms."""
+    about = (card.title, card.description, f"Licence: {card.licence or 'unknown'}")
+    return "\n\n".join(text for text in about if text)
 
 
 def _reading(model: str | Path) -> Steps:

@@ -13,6 +13,7 @@ from qtpy.QtWidgets import QFormLayout, QWidget
 from napari_onnxseg.arrays.source import ImageStack
 from napari_onnxseg.cards.card import ModelCard
 from napari_onnxseg.cards.card import Task as TaskName
+from napari_onnxseg.pipeline.cancel import Cancel
 from napari_onnxseg.plugin.layers import Placement
 from napari_onnxseg.plugin.worker import Steps
 
@@ -28,6 +29,31 @@ class Plan(Protocol):
     def words(self) -> str:
         """Return the plan in two lines."""
         ...
+
+
+@dataclass(frozen=True, slots=True)
+class Ready:
+    """A run that could be started now, as the plan shown describes it.
+
+    Parameters
+    ----------
+    stack : ImageStack
+        The image.
+    card : ModelCard
+        The model.
+    job : SegmentJob or MatteJob
+        The choices.
+    placement : Placement
+        Where the result will belong.
+    notes : tuple of str
+        What the plan has told the user already.
+    """
+
+    stack: ImageStack
+    card: ModelCard
+    job: Any
+    placement: Placement
+    notes: tuple[str, ...]
 
 
 @dataclass(frozen=True, slots=True)
@@ -56,6 +82,23 @@ class Task:
     steps: Callable[..., Steps]
     layers: Callable[[Any, Placement], list[Layer]]
     words: Callable[[Any], str]
+
+    def start(self, ready: Ready, cancel: Cancel) -> Steps:
+        """Start the pipeline; called in the worker's thread.
+
+        Parameters
+        ----------
+        ready : Ready
+            What to run.
+        cancel : Cancel
+            Ends it.
+
+        Returns
+        -------
+        generator
+            The steps of the run.
+        """
+        return self.steps(ready.stack, ready.job, card=ready.card, cancel=cancel)
 
 
 class TaskForm(QObject):

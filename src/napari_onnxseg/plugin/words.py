@@ -119,8 +119,8 @@ def segment_words(result: SegmentResult) -> str:
     """
     found = class_shares(result.record.get("pixels", {}), result.card.classes)
     if result.objects is not None:
-        found += f" · {int(result.objects.max(initial=0)):,} objects"
-    return f"{found} · {_how(result)}"
+        found += f" · {_count(int(result.objects.max(initial=0)))}"
+    return f"{found}\n{_how(result)}"
 
 
 def class_shares(pixels: Mapping[str, int], classes: Sequence[ClassInfo]) -> str:
@@ -136,7 +136,7 @@ def class_shares(pixels: Mapping[str, int], classes: Sequence[ClassInfo]) -> str
     Returns
     -------
     str
-        Such as ``"nucleus 23 %, border 4 %"``; the background is left out.
+        Such as ``"Found nucleus 23 %, border 4 %"``; the background is left out.
     """
     names = {str(c.id): c.name for c in classes}
     total = max(sum(pixels.values()), 1)
@@ -145,7 +145,7 @@ def class_shares(pixels: Mapping[str, int], classes: Sequence[ClassInfo]) -> str
         for label, count in pixels.items()
         if label != "0" and count
     ]
-    return ", ".join(shares) or "Only background found"
+    return f"Found {', '.join(shares)}" if shares else "Only background found"
 
 
 def matte_words(result: MatteResult) -> str:
@@ -163,7 +163,7 @@ def matte_words(result: MatteResult) -> str:
     """
     opaque = float(np.count_nonzero(result.rgba[..., 3] > 127)) / max(result.rgba[..., 3].size, 1)
     share = "Opaque background" if opaque == 1 else f"Subject fills {_percent(opaque)}"
-    return f"{share} · {_how(result)}"
+    return f"{share}\n{_how(result)}"
 
 
 def numbers_words(sides: Sequence[int]) -> str:
@@ -185,6 +185,11 @@ def numbers_words(sides: Sequence[int]) -> str:
 def _how(result: SegmentResult | MatteResult) -> str:
     """Device and seconds."""
     return f"{result.device} · {duration_words(_total(result.seconds))}"
+
+
+def _count(number: int) -> str:
+    """Write a number of objects."""
+    return f"{number:,} object" if number == 1 else f"{number:,} objects"
 
 
 def _total(seconds: Mapping[str, float]) -> float:
