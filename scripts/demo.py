@@ -12,12 +12,14 @@ from pathlib import Path
 import numpy as np
 from numpy.typing import NDArray
 from PIL import Image
-from skimage.segmentation import find_boundaries
+from skimage.color import label2rgb
+from skimage.exposure import rescale_intensity
+from skimage.segmentation import mark_boundaries
+from skimage.util import img_as_ubyte
 
 from napari_onnxseg import MatteResult, SegmentResult, matte_image, segment_image
 from napari_onnxseg.arrays.files import read_image, write_labels, write_rgba
 from napari_onnxseg.cards.catalog import bundled_folder
-from napari_onnxseg.decode.colour import parse_colour
 
 SAMPLES = bundled_folder() / "samples"
 OUT = Path("out")
@@ -43,7 +45,7 @@ def save_segmentation(image: NDArray[np.uint8], result: SegmentResult) -> None:
     names = {info.id: info.name for info in result.card.classes}
     write_labels(OUT / "nuclei-labels.png", result.labels, colours=colours, names=names)
     write_labels(OUT / "nuclei-objects.png", result.objects)
-    Image.fromarray(overlay(image, result)).save(OUT / "nuclei-overlay.png")
+    Image.fromarray(overlay(image, result.objects)).save(OUT / "nuclei-overlay.png")
     found = f"{result.objects.max()} nuclei"
     report(
         "nuclei.png", found, result, "nuclei-labels.png", "nuclei-objects.png", "nuclei-overlay.png"
@@ -66,15 +68,11 @@ def report(name: str, found: str, result: SegmentResult | MatteResult, *files: s
         print(f"  note: {note}")
 
 
-def overlay(image: NDArray[np.uint8], result: SegmentResult) -> NDArray[np.uint8]:
-    """Draw classes in their colours and objects by their outlines over a grey image."""
-    picture = np.repeat(image[..., None], 3, axis=-1).astype(np.float32)
-    for info in result.card.classes:
-        if info.colour is not None:
-            where = result.labels == info.id
-            picture[where] += OPACITY * (np.array(parse_colour(info.colour)) - picture[where])
-    picture[find_boundaries(result.objects, mode="inner")] = 255
-    return picture.astype(np.uint8)
+def overlay(image: NDArray[np.uint8], objects: NDArray[np.int32]) -> NDArray[np.uint8]:
+    """Draw each object in a colour of its own, outlined, over a grey image."""
+    bright = rescale_intensity(image, tuple(np.percentile(image, (1, 99.8))), (0.0, 1.0))
+    picture = label2rgb(objects, bright, alpha=OPACITY, bg_label=0)
+    return img_as_ubyte(mark_boundaries(picture, objects, color=(1, 1, 1), mode="inner"))
 
 
 def has_screen() -> bool:
