@@ -60,7 +60,7 @@ class Chooser(QComboBox):
         self._values: list[Any] = []
 
     def paintEvent(self, event: QPaintEvent) -> None:  # noqa: N802 - Qt's name
-        """Shorten a long name in the middle instead of cutting its end off."""
+        """Shorten a long name visibly instead of cutting its end off."""
         option = QStyleOptionComboBox()
         self.initStyleOption(option)
         room = self.style().subControlRect(
@@ -70,7 +70,7 @@ class Chooser(QComboBox):
             self,
         )
         option.currentText = self.fontMetrics().elidedText(
-            option.currentText, Qt.TextElideMode.ElideMiddle, room.width()
+            option.currentText, Qt.TextElideMode.ElideRight, room.width()
         )
         painter = QStylePainter(self)
         painter.drawComplexControl(QStyle.ComplexControl.CC_ComboBox, option)

@@ -255,7 +255,7 @@ def run_record(record: Mapping[str, Any], placement: Placement, word: str) -> di
 
 def _unit_factors(layer: Layer, viewer: Any) -> NDArray[np.float64]:
     """Viewer units per layer unit, for each axis of the layer."""
-    units = viewer.layers.units
+    units = getattr(viewer.layers, "units", None)  # napari 0.7 and later
     if units is None:
         return np.ones(layer.ndim)
     pairs = zip(layer.units, tuple(units)[-layer.ndim :], strict=True)

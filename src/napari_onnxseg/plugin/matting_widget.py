@@ -61,7 +61,7 @@ class MattingForm(TaskForm):
         self.hide = QCheckBox("hide the image")
         self.hide.setToolTip("Hide the image afterwards, so that only the subject is seen.")
         self.hide.setChecked(True)
-        rows.addRow("Then", self.hide)
+        rows.addRow("Afterwards", self.hide)
         self.feeding = Feeding(self.changed.emit)
         self._connect()
         return folded("Advanced", self.feeding)

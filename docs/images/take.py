@@ -1,0 +1,68 @@
+"""Take the pictures of the widgets: run a model on a sample in a real viewer and look.
+
+Needs a screen with OpenGL: ``xvfb-run -a -s "-screen 0 1600x1100x24" python docs/images/take.py``.
+"""
+
+from __future__ import annotations
+
+import sys
+import time
+from collections.abc import Callable
+from pathlib import Path
+
+import napari
+import numpy as np
+from PIL import Image
+from qtpy.QtWidgets import QApplication
+
+from napari_onnxseg.plugin.matting_widget import MattingWidget
+from napari_onnxseg.plugin.panel import Panel
+from napari_onnxseg.plugin.samples import nuclei, photograph
+from napari_onnxseg.plugin.semantic_widget import SegmentWidget
+
+SIZE = (1280, 740)
+
+
+def settle(until: Callable[[], bool] = lambda: True, seconds: float = 0.5) -> None:
+    """Let Qt work until something holds, and a little longer."""
+    while not until():
+        QApplication.processEvents()
+    end = time.monotonic() + seconds
+    while time.monotonic() < end:
+        QApplication.processEvents()
+
+
+def picture(viewer: napari.Viewer, panel: Panel, name: str, file: Path) -> None:
+    """Dock a widget, run it, and save the window."""
+    viewer.window.add_dock_widget(panel, name=name)
+    settle(lambda: panel.model.card is not None)
+    viewer.reset_view()
+    panel.run()
+    settle(lambda: not panel.is_running)
+    shot = Image.fromarray(np.asarray(viewer.screenshot(canvas_only=False, flash=False))[..., :3])
+    shot.save(file, optimize=True)
+    viewer.close()
+
+
+def opened(sample: Callable[[], list[tuple[np.ndarray, dict, str]]]) -> napari.Viewer:
+    """Open a sample in a window of the right size."""
+    viewer = napari.Viewer(show=True)
+    viewer.window.resize(*SIZE)
+    settle()
+    ((data, kwargs, _kind),) = sample()
+    viewer.add_image(data, **kwargs)
+    return viewer
+
+
+def main(folder: Path) -> None:
+    """Take both pictures."""
+    viewer = opened(nuclei)
+    panel = SegmentWidget(viewer)
+    panel.choices.objects.setChecked(True)
+    picture(viewer, panel, "Segment (U-Net)", folder / "segment.png")
+    viewer = opened(photograph)
+    picture(viewer, MattingWidget(viewer), "Cut out (U²-Net)", folder / "cut-out.png")
+
+
+if __name__ == "__main__":
+    main(Path(sys.argv[1]) if len(sys.argv) > 1 else Path(__file__).parent)
