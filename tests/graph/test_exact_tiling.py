@@ -8,6 +8,7 @@ from hypothesis import strategies as st
 import nets
 from napari_onnxseg.cards.read import load_card
 from napari_onnxseg.runtime.session import OrtSession
+from napari_onnxseg.tiling.plan import plan_tiles
 from random_nets import random_net
 
 MANY = settings(
@@ -71,3 +72,36 @@ def test_tiles_off_the_grid_differ_however_wide_the_halo(tmp_path):
     image = np.random.default_rng(5).random((1, 1, 160, 160), np.float32)
     shifted = session.run(image[:, :, 1:157])[:, :, 63:]
     assert np.abs(shifted[:, :, :32] - session.run(image)[:, :, 64:96]).max() > 0
+
+
+@pytest.mark.parametrize("depth", [1, 2, 3])
+def test_tiles_of_networks_without_padding_equal_the_whole_image(tmp_path, depth):
+    session = OrtSession(load_card(nets.unpadded_unet(tmp_path / "a.onnx", depth=depth)), "cpu")
+    geometry = session.card.geometry
+    shrink, halo, multiple = geometry.shrink[0], geometry.halo[0], geometry.multiple[0]
+    tile = session.card.input.sides[0] or 2 * halo + 8 * multiple
+    plan = plan_tiles((600, 170), tile=tile, halo=halo, multiple=multiple, shrink=shrink)
+    seen = [side + 2 * shrink for side in plan.padded]
+    image = np.random.default_rng(depth).random((1, 1, *seen), np.float32)
+    whole = session.run(image)
+    assert whole.shape[2:] == plan.padded
+    assert len(plan) > 1
+    for one in plan:
+        tile_input = image[..., *one.box.shift((shrink, shrink)).slices]
+        covered = one.box.grow((-shrink, -shrink))
+        kept = session.run(tile_input)[..., *one.keep.relative_to(covered).slices]
+        assert np.array_equal(kept, whole[..., *one.keep.slices])
+
+
+def test_a_network_without_padding_takes_the_size_it_divides_evenly(tmp_path):
+    card = load_card(nets.unpadded_unet(tmp_path / "a.onnx", depth=4))
+    assert card.input.sides == (524, 524)
+    assert card.geometry.shrink == (92, 92)
+    assert any("524" in note for note in card.notes)
+
+
+def test_the_classical_unpadded_network_gives_388_for_572(tmp_path):
+    path = nets.unpadded_unet(tmp_path / "a.onnx", depth=4, sides=(572, 572))
+    card = load_card(path)
+    assert (card.input.sides, card.geometry.shrink) == ((572, 572), (92, 92))
+    assert OrtSession(card, "cpu").warm_up((1, 1, 572, 572)) == (1, 3, 388, 388)

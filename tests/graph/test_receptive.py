@@ -7,7 +7,8 @@ import pytest
 
 import nets
 from napari_onnxseg.errors import ModelError
-from napari_onnxseg.graph.receptive import Probe, analyse
+from napari_onnxseg.graph.probe import Probe
+from napari_onnxseg.graph.receptive import analyse
 from netbuild import Net
 
 ANY = ["batch", 4, "y", "x"]

@@ -14,7 +14,7 @@ from napari_onnxseg.prepare.normalize import Normalization
 Task = Literal["semantic", "matting"]
 Layout = Literal["NCHW", "NHWC", "NCDHW", "NDHWC", "NHW", "NDHW"]
 ScoreKind = Literal["logits", "probabilities", "labels"]
-Fact = Literal["user", "card", "graph", "assumed"]
+Fact = Literal["user", "card", "file name", "graph", "assumed"]
 
 
 @dataclass(frozen=True, slots=True)
@@ -138,6 +138,26 @@ class ObjectRule:
 
 
 @dataclass(frozen=True, slots=True)
+class Sizing:
+    """How large a whole picture is made for a cut-out network that takes any size.
+
+    Parameters
+    ----------
+    side_px : int
+        Rows and columns; with ``keep_aspect`` the shorter of the two.
+    keep_aspect : bool
+        Keep the picture's proportions instead of squeezing it into a square. Pictures
+        with one side below and the other above ``side_px`` then keep their size.
+    multiple : int
+        Both sides are rounded down to it, and to the network's own multiple.
+    """
+
+    side_px: int
+    keep_aspect: bool = False
+    multiple: int = 1
+
+
+@dataclass(frozen=True, slots=True)
 class ModelCard:
     """A model and every fact that a run needs.
 
@@ -169,9 +189,11 @@ class ModelCard:
         By ascending id, background first; empty for matting.
     objects : ObjectRule or None
         How to separate objects, when the model is made for it.
+    sizing : Sizing or None
+        What a whole picture is brought to, for a cut-out network with free sides.
     licence, origin : str
         Terms, and who made it from what.
-    facts : mapping of str to {"user", "card", "graph", "assumed"}
+    facts : mapping of str to {"user", "card", "file name", "graph", "assumed"}
         Where each field above came from.
     notes : tuple of str
         Sentences the user should read: guesses and contradictions.
@@ -191,6 +213,7 @@ class ModelCard:
     scores: ScoreKind
     classes: tuple[ClassInfo, ...] = ()
     objects: ObjectRule | None = None
+    sizing: Sizing | None = None
     licence: str = ""
     origin: str = ""
     facts: Mapping[str, Fact] = field(default_factory=dict)

@@ -38,7 +38,7 @@ def scores_of(facts: GraphFacts, output: TensorSpec, told: Description) -> Findi
         return _settled("labels", told)
     if activation is not None:
         return _settled("probabilities", told)
-    return Finding(told.scores, "card") if told.scores else Finding("logits", "graph")
+    return Finding(told.scores, told.fact("scores")) if told.scores else Finding("logits", "graph")
 
 
 def classes_of(count: int | None, task: Task, told: Description) -> Finding[tuple[ClassInfo, ...]]:
@@ -48,11 +48,13 @@ def classes_of(count: int | None, task: Task, told: Description) -> Finding[tupl
     if not told.classes:
         return Finding(_default_classes(count or 0), "assumed")
     if count is None:
-        return Finding(told.classes, "card")
+        return Finding(told.classes, told.fact("classes"))
     known = {entry.id: entry for entry in told.classes}
     classes = tuple(known.get(i) or default_class(i) for i in range(count))
     note = f"The card names {len(known)} classes, the model gives {count}."
-    return Finding(classes, "card", "" if set(known) == set(range(count)) else note)
+    return Finding(
+        classes, told.fact("classes"), "" if set(known) == set(range(count)) else note
+    )
 
 
 def count_of(output: TensorSpec, scores: ScoreKind, view: Receptive) -> int | None:
@@ -68,7 +70,7 @@ def task_of(
 ) -> Finding[Task]:
     """Tell a saliency network from a segmentation network."""
     if told.task:
-        return Finding(told.task, "card")
+        return Finding(told.task, told.fact("task"))
     colour, single = tensors[0].channels == 3, tensors[1].channels == 1
     sees_all = all(
         side is not None and radius >= side
@@ -83,7 +85,7 @@ def task_of(
 def normalization_of(tensor: TensorSpec, task: Task, told: Description) -> Finding[Normalization]:
     """Say what intensities the model wants; without a card this is an assumption."""
     if told.normalization:
-        return Finding(told.normalization, "card")
+        return Finding(told.normalization, told.fact("normalization"))
     if not tensor.dtype.startswith("float"):
         return Finding(Normalization("none"), "graph")
     assumed = IMAGENET if task == "matting" else Normalization("unit")
@@ -111,7 +113,7 @@ def _default_classes(count: int) -> tuple[ClassInfo, ...]:
 
 def _settled(kind: ScoreKind, told: Description) -> Finding[ScoreKind]:
     """Let the graph win over the card, and say so."""
-    if told.scores in (None, kind):
+    if told.scores in (None, kind) or told.fact("scores") == "file name":
         return Finding(kind, "graph")
     note = f"The card says that the model gives {told.scores}, but its graph ends in {kind}."
     return Finding(kind, "graph", note)

@@ -9,7 +9,15 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any, get_args
 
-from napari_onnxseg.cards.card import ClassInfo, Layout, ObjectRule, ScoreKind, Task
+from napari_onnxseg.cards.card import (
+    ClassInfo,
+    Fact,
+    Layout,
+    ObjectRule,
+    ScoreKind,
+    Sizing,
+    Task,
+)
 from napari_onnxseg.errors import ModelError
 from napari_onnxseg.prepare.channels import ColourOrder
 from napari_onnxseg.prepare.normalize import Normalization
@@ -38,6 +46,8 @@ class TensorHints:
         Order of their axes.
     channels : int or None
         Channels of the input.
+    first_output : bool
+        Of several outputs the first is meant, whatever the others are.
     """
 
     input_name: str = ""
@@ -45,11 +55,12 @@ class TensorHints:
     input_layout: Layout | None = None
     output_layout: Layout | None = None
     channels: int | None = None
+    first_output: bool = False
 
 
 @dataclass(frozen=True, slots=True)
 class Description:
-    """What a card says; None or empty where it says nothing.
+    """What a card or another source says; None or empty where it says nothing.
 
     Parameters
     ----------
@@ -69,8 +80,12 @@ class Description:
         By ascending id.
     objects : ObjectRule or None
         How to separate objects.
+    sizing : Sizing or None
+        What a whole picture is brought to.
     metrics : mapping
         Free-form results of the author.
+    facts : mapping of str to Fact
+        Where an entry came from, by its name; a card unless it is named here.
     """
 
     name: str = ""
@@ -86,7 +101,13 @@ class Description:
     scores: ScoreKind | None = None
     classes: tuple[ClassInfo, ...] = ()
     objects: ObjectRule | None = None
+    sizing: Sizing | None = None
     metrics: Mapping[str, Any] = field(default_factory=dict)
+    facts: Mapping[str, Fact] = field(default_factory=dict)
+
+    def fact(self, name: str) -> Fact:
+        """Return where an entry came from."""
+        return self.facts.get(name, "card")
 
 
 def is_card(path: Path) -> bool:

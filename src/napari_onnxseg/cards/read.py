@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import hashlib
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import lru_cache
 from pathlib import Path
 from typing import Any
@@ -30,7 +30,8 @@ from napari_onnxseg.errors import ModelError, ModelNotFoundError
 from napari_onnxseg.graph.inspect import GraphFacts, inspect
 from napari_onnxseg.graph.layout import convolution_evidence
 from napari_onnxseg.graph.load import read_model, require_side_files
-from napari_onnxseg.graph.receptive import Probe, Receptive, analyse
+from napari_onnxseg.graph.probe import Probe
+from napari_onnxseg.graph.receptive import Receptive, analyse
 
 __all__ = ["Reading", "list_models", "load_card"]
 
@@ -150,8 +151,9 @@ def _reading(path: Path, sha256: str, hints: TensorHints) -> Reading:
     dims = [dim if isinstance(dim, int) else None for dim in source.dims]
     dims[spec.layout.index("C")] = spec.channels
     view = analyse(model, Probe(source.name, target.name, spec.layout, tuple(dims)), path.parent)
+    spec = replace(spec, sides=tuple(map(_first, spec.sides, view.sides)))
     output, output_note = output_spec(target, view, hints, spec.channels is not None)
-    notes = (layout_note, choice_note, output_note)
+    notes = (layout_note, choice_note, output_note, _fit_note(view))
     return Reading(facts, spec, output, view, layout_fact, tuple(note for note in notes if note))
 
 
@@ -195,6 +197,17 @@ def _assemble(path: Path, sha256: str, told: Description, reading: Reading, note
         },
         notes=tuple(n for n in (note, *reading.notes, *(f.note for f in found.values())) if n),
     )
+
+
+def _fit_note(view: Receptive) -> str:
+    if all(side is None for side in view.sides):
+        return ""
+    sides = " × ".join(str(side) for side in view.sides)
+    return f"The model has no padding and divides only some sizes evenly; it is fed {sides} px."
+
+
+def _first(declared: int | None, fitting: int | None) -> int | None:
+    return declared or fitting
 
 
 def _geometry(view: Receptive) -> Geometry:

@@ -7,8 +7,8 @@ through strides, phases and skips, and valid for all sizes on the same multiple.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from dataclasses import dataclass
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, replace
 from fractions import Fraction
 from math import ceil, floor, prod
 from pathlib import Path
@@ -17,61 +17,18 @@ import numpy as np
 import onnx
 
 from napari_onnxseg.errors import ModelError
-from napari_onnxseg.graph.fold import StaticGraph, fold
+from napari_onnxseg.graph.fold import StaticGraph
 from napari_onnxseg.graph.inspect import final_operator
+from napari_onnxseg.graph.probe import Probe, followed, settled
 from napari_onnxseg.graph.reach import Indices
 from napari_onnxseg.graph.rules import in_place
-from napari_onnxseg.graph.walk import Place, Trail, follow, spans
-
-PROBES = (512, 576, 960, 1344)
-"""Sides tried for a free input: powers of two first, then with factors 3, 5 and 7."""
+from napari_onnxseg.graph.walk import Place, Trail, spans
 
 FAR = 1 << 20
 """Periods by which the walk stays clear of the borders."""
 
 ALLOCATED = 2.2
 """Memory that the runtime takes per byte alive in the graph, measured."""
-
-
-@dataclass(frozen=True, slots=True)
-class Probe:
-    """What to analyse.
-
-    Parameters
-    ----------
-    input, output : str
-        Names of the tensors.
-    layout : str
-        Axes of the input, such as ``"NCHW"``.
-    dims : tuple of (int or None)
-        Declared dims of the input, None for each free one.
-    """
-
-    input: str
-    output: str
-    layout: str
-    dims: tuple[int | None, ...]
-
-    @property
-    def axes(self) -> tuple[int, ...]:
-        """Spatial axes of the input."""
-        return tuple(self.layout.index(axis) for axis in "DHW" if axis in self.layout)
-
-    @property
-    def free(self) -> bool:
-        """Whether any side is free."""
-        return any(self.dims[axis] is None for axis in self.axes)
-
-    @property
-    def batch(self) -> int:
-        """Pictures in one run: the fixed number, or one."""
-        return self.dims[self.layout.index("N")] or 1
-
-    def sized(self, side: int) -> tuple[int, ...]:
-        """Return the dims with free sides set, and one for a free batch or channel count."""
-        return tuple(
-            given or (side if axis in self.axes else 1) for axis, given in enumerate(self.dims)
-        )
 
 
 @dataclass(frozen=True, slots=True)
@@ -100,6 +57,9 @@ class Receptive:
         Shape of the output for the probe.
     label_count : int or None
         Number of classes, where the graph itself decides for one of them.
+    sides : tuple of (int or None)
+        Sides a tile must have although the input is free: networks without padding divide
+        some sizes evenly only. None where any multiple will do.
     """
 
     multiple: tuple[int, ...]
@@ -112,6 +72,7 @@ class Receptive:
     output_axes: tuple[int, ...]
     output_dims: tuple[int, ...]
     label_count: int | None
+    sides: tuple[int | None, ...]
 
 
 def analyse(model: onnx.ModelProto, probe: Probe, folder: Path) -> Receptive:
@@ -136,28 +97,41 @@ def analyse(model: onnx.ModelProto, probe: Probe, folder: Path) -> Receptive:
     ModelError
         When the output cannot be laid over the input.
     """
-    trail = _settled_trail(model, probe, folder)
-    if probe.output not in trail.places:
-        raise ModelError(
-            f"The output '{probe.output}' of the model is not a map of the picture "
-            f"(shape {trail.graph.shapes.get(probe.output)}); choose a segmentation network."
-        )
-    return _measure(trail, probe)
+    trail = settled(model, probe, folder)
+    view = _measure(trail, probe)
+    padded = bool(view.output_dims) and not any(view.shrink)
+    if padded or not probe.free or max(view.multiple) == 1:
+        return view
+    sides = [trail.graph.shapes[probe.input][axis] for axis in probe.axes]
+    return _fitting(view, sides, lambda one: _tried(model, probe, folder, one))
 
 
-def _settled_trail(model: onnx.ModelProto, probe: Probe, folder: Path) -> Trail:
-    """Follow the picture at the first probe size that the network divides evenly."""
-    trails = []
-    for side in PROBES if probe.free else PROBES[:1]:
-        dims = probe.sized(side)
-        graph = fold(model, {probe.input: dims}, [probe.output], folder)
-        trail = follow(graph, probe.input, probe.axes, probe.free)
-        multiples = [trail.multiple(i) for i in range(len(probe.axes))]
-        trails.append(trail)
-        even = all(dims[a] % m == 0 for a, m in zip(probe.axes, multiples, strict=True))
-        if even and not any("scales by" in words for words in trail.findings):
-            return trail
-    return min(trails, key=lambda trail: len(trail.findings))
+def _fitting(
+    view: Receptive, sides: list[int], tried: Callable[[list[int]], Receptive | None]
+) -> Receptive:
+    """Find the size that a network without padding divides evenly: it then loses least."""
+    steps = zip(sides, view.shrink, view.multiple, strict=True)
+    grown = tried([side + 2 * lost % multiple for side, lost, multiple in steps])
+    if grown is not None and view.output_dims and grown.shrink == view.shrink:
+        return view
+    sizes = [[side + more for side in sides] for more in range(max(view.multiple))]
+    found = [(tried(one), tuple(one)) for one in sizes]
+    fitting = [(seen.shrink, one, seen) for seen, one in found if seen is not None]
+    if not fitting:
+        return view
+    _, best, seen = min(fitting, key=lambda entry: entry[:2])
+    return replace(seen, sides=best)
+
+
+def _tried(
+    model: onnx.ModelProto, probe: Probe, folder: Path, sides: Sequence[int]
+) -> Receptive | None:
+    """Analyse at one size of the input; None where the network does not fit."""
+    try:
+        view = _measure(followed(model, probe, folder, sides), probe)
+    except ModelError:
+        return None
+    return view if view.output_dims else None
 
 
 def _measure(trail: Trail, probe: Probe) -> Receptive:
@@ -171,7 +145,7 @@ def _measure(trail: Trail, probe: Probe) -> Receptive:
     halo, radius = _views(trail, probe, multiple, shrink)
     return Receptive(
         multiple=multiple,
-        halo=tuple(-(-h // m) * m for h, m in zip(halo, multiple, strict=True)),
+        halo=tuple(map(_on_grid, halo, multiple, shrink)),
         radius=radius,
         ratio=tuple(1 / s for s in place.scale),
         shrink=shrink,
@@ -180,6 +154,7 @@ def _measure(trail: Trail, probe: Probe) -> Receptive:
         output_axes=place.axes,
         output_dims=shape,
         label_count=_label_count(trail.graph, probe.output),
+        sides=(None,) * len(sides),
     )
 
 
@@ -206,14 +181,16 @@ def _views(
     count = range(len(multiple))
     low, high = [], []
     for i in count:
-        first = int((FAR * multiple[i] - shrink[i]) / place.scale[i])
+        first = int(FAR * multiple[i] / place.scale[i])
         pixels = first + np.arange(int(multiple[i] / place.scale[i]), dtype=np.int64)
         low.append(np.append(pixels, pixels[0]))
         high.append(np.append(pixels, pixels[-1]))
     halo, radius = list(shrink), [0] * len(multiple)
     for i, name, (start, stop) in spans(trail, probe.output, low, high):
         extent = _extent(trail, probe, name, i)
-        halo[i] = max(halo[i], _needed(extent, multiple[i], int(start[-1]), int(stop[-1])))
+        first = FAR * multiple[i] + shrink[i]
+        needed = _needed(extent, (first, first + multiple[i]), int(start[-1]), int(stop[-1]))
+        halo[i] = max(halo[i], needed)
         if name == probe.input:
             radius[i] = _radius(low[i][:-1], start[:-1], stop[:-1], place.scale[i], shrink[i])
     return halo, tuple(radius)
@@ -234,12 +211,16 @@ def _extent(trail: Trail, probe: Probe, name: str, i: int) -> _Extent:
     return _Extent(Fraction(shape[place.axes[i]]) if shape else side / scale, scale, side)
 
 
-def _needed(extent: _Extent, multiple: int, first: int, last: int) -> int:
-    """Return the halo that keeps elements ``first`` to ``last`` inside those of a tile."""
-    start = FAR * multiple
-    left = start - first * extent.scale
-    right = (last - extent.length + 1) * extent.scale - start + extent.side - multiple
+def _needed(extent: _Extent, keep: tuple[int, int], first: int, last: int) -> int:
+    """Return the halo around pixels ``keep`` that holds elements ``first`` to ``last``."""
+    left = keep[0] - first * extent.scale
+    right = (last - extent.length + 1) * extent.scale + extent.side - keep[1]
     return max(ceil(left), ceil(right))
+
+
+def _on_grid(halo: int, multiple: int, shrink: int) -> int:
+    """Round a halo up to the grid; what the network gives up anyway is halo enough."""
+    return shrink if halo <= shrink else -(-halo // multiple) * multiple
 
 
 def _radius(pixels: Indices, start: Indices, stop: Indices, scale: Fraction, shrink: int) -> int:
