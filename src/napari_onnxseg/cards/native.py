@@ -163,8 +163,9 @@ def _parse(content: Any) -> Description:
     tensors = _section(given.get("input"), "input")
     result = _section(given.get("output"), "output")
     words = ("name", "title", "description", "licence", "origin", "sha256")
+    texts: dict[str, Any] = {key: _text(given, key) for key in words}
     return Description(
-        **{key: _text(given, key) for key in words},
+        **texts,
         task=_choice(given, "task", get_args(Task)),
         tensors=TensorHints(
             input_name=_text(tensors, "name"),

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import hashlib
+from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from functools import lru_cache
 from pathlib import Path
@@ -10,6 +11,7 @@ from typing import Any
 
 from napari_onnxseg.cards.card import Fact, Geometry, ModelCard, TensorSpec
 from napari_onnxseg.cards.catalog import find, list_models
+from napari_onnxseg.cards.layers import layered
 from napari_onnxseg.cards.meaning import (
     Finding,
     classes_of,
@@ -19,6 +21,9 @@ from napari_onnxseg.cards.meaning import (
     task_of,
 )
 from napari_onnxseg.cards.native import Description, TensorHints, is_card, read_description
+from napari_onnxseg.cards.offers import OFFERS
+from napari_onnxseg.cards.pins import read_pin, require_pinned
+from napari_onnxseg.cards.rembg import describe, fits
 from napari_onnxseg.cards.tensors import (
     choose_input,
     choose_output,
@@ -90,7 +95,8 @@ def load_card(model: str | Path) -> ModelCard:
     path = _model_file(model)
     told, note = _description(path)
     sha256 = _checked_hash(path, told)
-    reading = _reading(path, sha256, told.tensors)
+    require_pinned(path, sha256)
+    told, reading = _with_name(path, sha256, told)
     require_side_files(reading.facts.external_data, path)
     return _assemble(path, sha256, told, reading, note)
 
@@ -117,6 +123,17 @@ def _description(path: Path) -> tuple[Description, str]:
     if not is_card(card):
         return Description(), f"'{card.name}' beside the model is not a card and was left aside."
     return read_description(card), ""
+
+
+def _with_name(path: Path, sha256: str, told: Description) -> tuple[Description, Reading]:
+    """Read the graph, and add what the model's name tells where the graph can be that."""
+    published = OFFERS.get(path.stem) if read_pin(path) else None
+    named = published.describe() if published else describe(path.stem)
+    both = layered(told, named)
+    reading = _reading(path, sha256, both.tensors)
+    if fits(named, reading.input, reading.output):
+        return both, reading
+    return told, _reading(path, sha256, told.tensors)
 
 
 def _checked_hash(path: Path, told: Description) -> str:
@@ -171,6 +188,9 @@ def _assemble(path: Path, sha256: str, told: Description, reading: Reading, note
         "classes": classes,
         "normalization": normalization,
     }
+    sizing = told.sizing if task.value == "matting" and None in reading.input.sides else None
+    facts = _facts(found, reading, told) | ({"sizing": told.fact("sizing")} if sizing else {})
+    heard = (finding.note for finding in found.values())
     return ModelCard(
         name=told.name or path.stem,
         title=told.title or path.stem,
@@ -186,16 +206,34 @@ def _assemble(path: Path, sha256: str, told: Description, reading: Reading, note
         scores=scores.value,
         classes=classes.value,
         objects=told.objects,
+        sizing=sizing,
         licence=told.licence,
         origin=told.origin,
-        facts={name: finding.fact for name, finding in found.items()}
-        | {
-            "input": reading.layout_fact,
-            "output": "graph",
-            "geometry": "graph",
-            "colour_order": "card" if told.colour_order else "assumed",
-        },
-        notes=tuple(n for n in (note, *reading.notes, *(f.note for f in found.values())) if n),
+        facts=facts,
+        notes=tuple(n for n in (note, *reading.notes, *heard, _name_note(facts)) if n),
+    )
+
+
+def _facts(
+    found: Mapping[str, Finding[Any]], reading: Reading, told: Description
+) -> dict[str, Fact]:
+    """Say where each field came from."""
+    return {name: finding.fact for name, finding in found.items()} | {
+        "input": reading.layout_fact,
+        "output": "graph",
+        "geometry": "graph",
+        "colour_order": told.fact("colour_order") if told.colour_order else "assumed",
+    }
+
+
+def _name_note(facts: Mapping[str, Fact]) -> str:
+    """Say which facts rest on the name of the file alone."""
+    guessed = [name for name, fact in facts.items() if fact == "file name"]
+    if not guessed:
+        return ""
+    return (
+        f"Guessed from the name of the file, because published models are called so: "
+        f"{', '.join(guessed)}. If the result looks wrong, state them in a card beside the model."
     )
 
 

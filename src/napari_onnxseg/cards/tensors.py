@@ -71,7 +71,7 @@ def choose_output(facts: GraphFacts, hints: TensorHints, rank: int) -> tuple[Ten
     maps = [tensor for tensor in facts.outputs if len(tensor.dims) in (rank, rank - 1)]
     if len(facts.outputs) == 1:
         return facts.outputs[0], ""
-    if not maps or any(not _alike(maps[0], other) for other in maps[1:]):
+    if not maps or not (hints.first_output or all(_alike(maps[0], other) for other in maps)):
         names = ", ".join(f"{t.name} {list(t.dims)}" for t in facts.outputs)
         raise ModelError(
             f"The model has several outputs ({names}); name the one to use in a card beside it, "

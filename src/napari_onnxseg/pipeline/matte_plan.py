@@ -4,11 +4,11 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from math import prod
+from math import lcm, prod
 from typing import Any
 
 from napari_onnxseg.arrays.source import ImageStack
-from napari_onnxseg.cards.card import ModelCard
+from napari_onnxseg.cards.card import ModelCard, Sizing
 from napari_onnxseg.decode.colour import parse_colour
 from napari_onnxseg.errors import ChoiceError, ImageError
 from napari_onnxseg.pipeline.job import MatteJob
@@ -20,6 +20,9 @@ from napari_onnxseg.prepare.normalize import Normalization
 
 FREE_SIDE_PX = 320
 """Side for models that take any: the one U²-Net was trained at."""
+
+LONGEST = 4
+"""How many times the wanted side a long picture may get, lest a panorama fill the memory."""
 
 FEATHERS_PX = (0, 3, 5)
 """Standard deviations of the edge that are offered, at the model's side."""
@@ -131,7 +134,7 @@ def plan_matte(stack: ImageStack, card: ModelCard, job: MatteJob) -> MattePlan:
         When the choices, the image and the model do not fit together.
     """
     _refuse_misfits(stack, card, job)
-    side = _side(card)
+    side = _side(card, stack.shape)
     leading = result_leading(stack, job.index)
     return MattePlan(
         card=card,
@@ -187,12 +190,24 @@ def _three(chosen: tuple[int, ...] | None) -> tuple[int, ...] | None:
     return chosen * 3 if chosen is not None and len(chosen) == 1 else chosen
 
 
-def _side(card: ModelCard) -> tuple[int, ...]:
-    """Return the sides the network sees: its fixed ones, or the nearest legal to 320."""
-    return tuple(
-        side or max(1, round(FREE_SIDE_PX / multiple)) * multiple
-        for side, multiple in zip(card.input.sides, card.geometry.multiple, strict=True)
+def _side(card: ModelCard, shape: tuple[int, ...]) -> tuple[int, ...]:
+    """Return the sides the network sees: fixed ones, those of its card, or near 320."""
+    free = (
+        _sized(card.sizing, shape, card.geometry.multiple)
+        if card.sizing
+        else tuple(max(1, round(FREE_SIDE_PX / m)) * m for m in card.geometry.multiple)
     )
+    return tuple(fixed or side for fixed, side in zip(card.input.sides, free, strict=True))
+
+
+def _sized(sizing: Sizing, shape: tuple[int, ...], multiple: tuple[int, ...]) -> tuple[int, ...]:
+    """Return the sides that a card wants for a picture, on the multiples of card and graph."""
+    wanted, grain = sizing.side_px, [lcm(sizing.multiple, m) for m in multiple]
+    near = min(shape) <= wanted <= max(shape)
+    kept = [side if near else side * wanted // min(shape) for side in shape]
+    sides = kept if sizing.keep_aspect else [wanted] * len(shape)
+    longest = LONGEST * wanted
+    return tuple(max(1, min(s, longest) // g) * g for s, g in zip(sides, grain, strict=True))
 
 
 def _memory_bytes(card: ModelCard, side: Sequence[int], result: Sequence[int]) -> int:
