@@ -30,6 +30,29 @@ def read_model(path: Path) -> onnx.ModelProto:
     ModelError
         When the file is missing, is no ONNX model, or its side files are missing.
     """
+    model = parse_model(path)
+    require_side_files(side_files(model), path)
+    return model
+
+
+def parse_model(path: Path) -> onnx.ModelProto:
+    """Read the graph alone; whether its side files are there is not looked at.
+
+    Parameters
+    ----------
+    path : Path
+        The ``.onnx`` file.
+
+    Returns
+    -------
+    onnx.ModelProto
+        The model, with at least one node and one output.
+
+    Raises
+    ------
+    ModelError
+        When the file is missing or is no ONNX model.
+    """
     _refuse_others(path)
     try:
         model = onnx.load(path, load_external_data=False)
@@ -39,7 +62,6 @@ def read_model(path: Path) -> onnx.ModelProto:
         ) from None
     if not model.graph.node or not model.graph.output:
         raise ModelError(f"'{path}' holds no network; choose an ONNX file exported from one.")
-    require_side_files(side_files(model), path)
     return model
 
 
