@@ -83,6 +83,19 @@ def test_hiding_the_dock_lets_the_run_go_on(viewer, qtbot, desk):
     viewer.window.remove_dock_widget(panel)
 
 
+def shown_fields(widget) -> list:
+    fields = [
+        rows.itemAt(row, QFormLayout.ItemRole.FieldRole).widget()
+        for rows in widget.findChildren(QFormLayout)
+        for row in range(rows.rowCount())
+    ]
+    return [field for field in fields if field.isVisible()]
+
+
+def left(field, widget) -> int:
+    return field.mapTo(widget, field.rect().topLeft()).x()
+
+
 @pytest.mark.parametrize("kind", BOTH)
 def test_fields_stand_in_one_column_and_fit_a_narrow_dock(make_napari_viewer, qtbot, kind):
     viewer = make_napari_viewer(show=True)
@@ -91,17 +104,9 @@ def test_fields_stand_in_one_column_and_fit_a_narrow_dock(make_napari_viewer, qt
     widget = kind(viewer)
     viewer.window.add_dock_widget(widget, name="dock")
     widget.findChild(QCollapsible).expand(animate=False)
-    qtbot.wait(100)
-    fields = [
-        rows.itemAt(row, QFormLayout.ItemRole.FieldRole).widget()
-        for rows in widget.findChildren(QFormLayout)
-        for row in range(rows.rowCount())
-    ]
-    shown = [field for field in fields if field.isVisible()]
-    left = {field.mapTo(widget, field.rect().topLeft()).x() for field in shown}
-    assert len(shown) > 6
-    assert max(left) - min(left) <= 2
-    assert all(field.mapTo(widget, field.rect().topRight()).x() < widget.width() for field in shown)
+    qtbot.waitUntil(lambda: len(shown_fields(widget)) > 6)
+    qtbot.waitUntil(lambda: np.ptp([left(field, widget) for field in shown_fields(widget)]) <= 2)
+    assert all(left(f, widget) + f.width() <= widget.width() for f in shown_fields(widget))
     assert widget.width() < 420
     viewer.window.remove_dock_widget(widget)
 

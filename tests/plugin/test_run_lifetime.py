@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import threading
 import time
+from dataclasses import replace
 
 import numpy as np
 import pytest
@@ -147,6 +148,19 @@ def test_an_error_is_one_notification_and_the_widget_stays_usable(desk, slow, me
     slow.foot.run.click()
     hurry(desk, slow)
     assert len(results(desk)) == 1
+
+
+def test_a_result_that_cannot_be_shown_is_an_error_and_the_widget_stays_usable(
+    desk, slow, messages
+):
+    def fail(*_):
+        raise ValueError("no such layer")
+
+    slow.task = replace(slow.task, layers=fail)
+    slow.foot.run.click()
+    hurry(desk, slow)
+    assert messages == ["error: ValueError: no such layer"]
+    assert slow.foot.run.isEnabled()
 
 
 def test_an_error_of_ours_is_its_sentence_only(desk, slow, messages):

@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 from dataclasses import replace
 
+import dask.array
 import numpy as np
 import pytest
 from fakes import BACKGROUND, BORDER, NUCLEUS, card
@@ -262,6 +263,28 @@ def test_corrections_survive_the_next_run(desk):
     assert old.name != new.name
     first.undo()
     assert (first.data == before).all()
+
+
+def test_a_pyramid_is_segmented_at_full_resolution(desk):
+    fine = np.random.default_rng(5).random((128, 96), dtype=np.float32)
+    pyramid = [fine, fine[::2, ::2], fine[::4, ::4]]
+    image = desk.viewer.add_image(pyramid, multiscale=True, rgb=False, scale=(2, 2))
+    desk.run(desk.segment(card()))
+    (labels,) = results(desk)
+    assert (labels.data == (fine > 0.5)).all()
+    assert np.allclose(labels.extent.world, image.extent.world)
+
+
+def test_the_result_of_a_lazy_image_can_be_painted(desk):
+    values = np.random.default_rng(5).random((300, 200), dtype=np.float32)
+    desk.image(data=dask.array.from_array(values, chunks=64))
+    desk.run(desk.segment(card()))
+    (labels,) = results(desk)
+    assert (labels.data == (values > 0.5)).all()
+    labels.paint((100, 100), 9)
+    assert labels.data[100, 100] == 9
+    labels.undo()
+    assert (labels.data == (values > 0.5)).all()
 
 
 def test_without_an_image_the_widget_waits_for_one(desk):

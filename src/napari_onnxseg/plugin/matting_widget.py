@@ -4,7 +4,8 @@ from __future__ import annotations
 
 from typing import Any
 
-from qtpy.QtWidgets import QCheckBox, QDoubleSpinBox, QFormLayout, QWidget
+from qtpy.QtWidgets import QCheckBox, QDoubleSpinBox, QFormLayout
+from superqt import QCollapsible
 
 from napari_onnxseg.cards.card import ModelCard
 from napari_onnxseg.pipeline.job import MatteJob
@@ -32,7 +33,7 @@ class MattingForm(TaskForm):
         """Whether the image is hidden once the cut-out is there."""
         return self.hide.isChecked()
 
-    def build(self, rows: QFormLayout) -> QWidget:
+    def build(self, rows: QFormLayout) -> QCollapsible:
         """Add edge and background, and return the feeding.
 
         Parameters
@@ -42,7 +43,7 @@ class MattingForm(TaskForm):
 
         Returns
         -------
-        QWidget
+        QCollapsible
             The folded section.
         """
         self.feather = Chooser()
@@ -135,4 +136,5 @@ def _threshold() -> QDoubleSpinBox:
     spin.setRange(0.01, 0.99)
     spin.setSingleStep(0.05)
     spin.setValue(0.5)
+    spin.setToolTip("Opacity, 0 to 1, from which a pixel belongs to the subject.")
     return spin

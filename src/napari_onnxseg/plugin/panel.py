@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from functools import partial
 from typing import Any
 
@@ -56,6 +57,8 @@ class Panel(QWidget):
         self._runs: list[Run] = []
         self._started: Ready | None = None
         self._ready: Ready | None = None
+        self._delay = self._timer(PLAN_DELAY_MS, self.replan)
+        self._tidy = self._timer(0, partial(align, self))
         self._build()
         self._connect()
         self._enter()
@@ -115,7 +118,7 @@ class Panel(QWidget):
             else:
                 self._enter()
         elif event.type() == QEvent.Type.Show:
-            align(self)
+            self._tidy.start()
         elif event.type() == QEvent.Type.Enter and self._ties is not None:
             use(self)
         return bool(super().event(event))
@@ -130,7 +133,9 @@ class Panel(QWidget):
         column.addLayout(rows)
         self.image = ImageRows(self.viewer, rows, self)
         self.model = ModelRows(self.task.name, rows, self)
-        column.addWidget(self.choices.build(rows))
+        fold = self.choices.build(rows)
+        fold.toggled.connect(self._tidy.start)
+        column.addWidget(fold)
         column.addStretch()
         self.choices.setParent(self)
         self.foot = Foot()
@@ -138,12 +143,16 @@ class Panel(QWidget):
         outer.addWidget(scrolled(body), 1)
         outer.addWidget(self.foot)
 
+    def _timer(self, wait_ms: int, action: Callable[[], None]) -> QTimer:
+        """Make a timer that does something once, some time after its last start."""
+        timer = QTimer(self)
+        timer.setSingleShot(True)
+        timer.setInterval(wait_ms)
+        timer.timeout.connect(action)
+        return timer
+
     def _connect(self) -> None:
         """Connect the parts to each other."""
-        self._delay = QTimer(self)
-        self._delay.setSingleShot(True)
-        self._delay.setInterval(PLAN_DELAY_MS)
-        self._delay.timeout.connect(self.replan)
         self.image.changed.connect(self._delay.start)
         self.choices.changed.connect(self._delay.start)
         self.model.changed.connect(self._on_model)
@@ -180,7 +189,7 @@ class Panel(QWidget):
         if self.image.layer is None:
             self.foot.show_plan("Open an image to begin.")
         elif self.model.error is not None:
-            raise self.model.error
+            self.foot.show_plan(error_words(self.model.error), wrong=True)
         elif card is None:
             self.foot.show_plan(self.model.waiting)
         else:
@@ -228,14 +237,21 @@ class Panel(QWidget):
         self._runs.clear()
         self.foot.show_idle()
         if self._ties is not None:
-            if cancelled:
-                self.foot.show_status("Cancelled; nothing was added.")
-            elif outcome.error is not None:
-                self._show_error(outcome.error)
-            else:
-                self._show_result(outcome.value)
+            self._show_end(outcome, cancelled)
         self._started = None
         self.replan()
+
+    def _show_end(self, outcome: Outcome, cancelled: bool) -> None:
+        """Show a result, an error, or that there is neither."""
+        if cancelled:
+            self.foot.show_status("Cancelled; nothing was added.")
+        elif outcome.error is not None:
+            self._show_error(outcome.error)
+        else:
+            try:
+                self._show_result(outcome.value)
+            except Exception as error:
+                self._show_error(error)
 
     def _show_error(self, error: BaseException) -> None:
         """Say once what went wrong."""

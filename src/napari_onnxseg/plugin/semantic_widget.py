@@ -4,7 +4,8 @@ from __future__ import annotations
 
 from typing import Any
 
-from qtpy.QtWidgets import QCheckBox, QFormLayout, QWidget
+from qtpy.QtWidgets import QCheckBox, QFormLayout
+from superqt import QCollapsible
 
 from napari_onnxseg.cards.card import ModelCard
 from napari_onnxseg.pipeline.job import SegmentJob
@@ -23,7 +24,7 @@ SEGMENT = Task("semantic", "classes", plan_segment, segment, segment_layers, seg
 class SegmentForm(TaskForm):
     """Outputs, tiling, feeding and decoding."""
 
-    def build(self, rows: QFormLayout) -> QWidget:
+    def build(self, rows: QFormLayout) -> QCollapsible:
         """Add the outputs, and return tiling, feeding and decoding.
 
         Parameters
@@ -33,7 +34,7 @@ class SegmentForm(TaskForm):
 
         Returns
         -------
-        QWidget
+        QCollapsible
             The folded section.
         """
         self.objects = QCheckBox("objects")

@@ -8,7 +8,8 @@ from typing import Any, Protocol
 
 from napari.layers import Layer
 from qtpy.QtCore import QObject, Signal
-from qtpy.QtWidgets import QFormLayout, QWidget
+from qtpy.QtWidgets import QFormLayout
+from superqt import QCollapsible
 
 from napari_onnxseg.arrays.source import ImageStack
 from napari_onnxseg.cards.card import ModelCard
@@ -112,7 +113,7 @@ class TaskForm(QObject):
         """Whether the image is hidden once its result is there."""
         return False
 
-    def build(self, rows: QFormLayout) -> QWidget:
+    def build(self, rows: QFormLayout) -> QCollapsible:
         """Add the rows of the task, and return the section that is folded away."""
         raise NotImplementedError
 
