@@ -45,5 +45,9 @@ class CancelledError(OnnxSegError):
     """The run was cancelled by the user."""
 
 
+class DownloadError(OnnxSegError, OSError):
+    """A model cannot be fetched, or what came is not the published file."""
+
+
 class FileFormatError(OnnxSegError, OSError):
     """A file cannot be read or written in that format."""

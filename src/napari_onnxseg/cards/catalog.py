@@ -9,10 +9,14 @@ from pathlib import Path
 from typing import Literal
 
 from napari_onnxseg.cards.card import Task
+from napari_onnxseg.cards.layers import layered
 from napari_onnxseg.cards.native import Description, is_card, read_description
+from napari_onnxseg.cards.offers import OFFERS, Offer, known_by_name
 from napari_onnxseg.errors import ModelError, ModelNotFoundError
 
 FOLDER_VARIABLE = "ONNXSEG_MODELS"
+
+Source = Literal["bundled", "user", "downloadable"]
 
 
 @dataclass(frozen=True, slots=True)
@@ -26,13 +30,13 @@ class ModelSummary:
     task : {"semantic", "matting"}
         What it does.
     path : Path
-        The ``.onnx`` file.
-    size_bytes : int
-        Its size.
+        The ``.onnx`` file, or where it will be after the download.
+    size_bytes : int or None
+        Its size; None when that is only known once it is downloaded.
     licence : str
         Its terms.
-    source : {"bundled", "user"}
-        Whether it came with the package.
+    source : {"bundled", "user", "downloadable"}
+        Whether it came with the package, is in the user's folder, or can be brought there.
     """
 
     name: str
@@ -40,9 +44,9 @@ class ModelSummary:
     description: str
     task: Task
     path: Path
-    size_bytes: int
+    size_bytes: int | None
     licence: str
-    source: Literal["bundled", "user"]
+    source: Source
 
 
 def bundled_folder() -> Path:
@@ -78,8 +82,13 @@ def user_folder() -> Path:
     return data / "napari-onnxseg" / "models"
 
 
-def list_models() -> tuple[ModelSummary, ...]:
+def list_models(*, downloadable: bool = False) -> tuple[ModelSummary, ...]:
     """List the models that can be used by name.
+
+    Parameters
+    ----------
+    downloadable : bool
+        Also list published models that are not on this computer yet, after the others.
 
     Returns
     -------
@@ -87,12 +96,14 @@ def list_models() -> tuple[ModelSummary, ...]:
         By name; a model of the user hides a bundled one of the same name. Models whose
         card is broken are left out, `load_card` says why.
     """
-    found = {
+    found: dict[str, ModelSummary | None] = {
         path.stem: _summary(path, source)
         for folder, source in _folders()
         for path in sorted(folder.glob("*.onnx"))
     }
-    return tuple(summary for _, summary in sorted(found.items()) if summary is not None)
+    here = tuple(summary for _, summary in sorted(found.items()) if summary is not None)
+    absent = (entry for name, entry in OFFERS.items() if name not in found)
+    return here + (tuple(map(_offered, absent)) if downloadable else ())
 
 
 def find(name: str) -> Path:
@@ -111,27 +122,45 @@ def find(name: str) -> Path:
     Raises
     ------
     ModelNotFoundError
-        When there is none, with the names there are.
+        When there is none, with the names there are, or how to download it.
     """
     for folder, _ in reversed(_folders()):
         if (folder / f"{name}.onnx").is_file():
             return folder / f"{name}.onnx"
+    if name in OFFERS:
+        raise ModelNotFoundError(
+            f"'{name}' is not on this computer yet; get it with 'onnxseg models download {name}'."
+        )
     names = ", ".join(summary.name for summary in list_models()) or "none"
     raise ModelNotFoundError(
         f"There is no model '{name}'; known are {names}; or give the path of an .onnx file."
     )
 
 
-def _folders() -> tuple[tuple[Path, Literal["bundled", "user"]], ...]:
+def _folders() -> tuple[tuple[Path, Source], ...]:
     return (bundled_folder(), "bundled"), (user_folder(), "user")
 
 
-def _summary(path: Path, source: Literal["bundled", "user"]) -> ModelSummary | None:
+def _offered(entry: Offer) -> ModelSummary:
+    return ModelSummary(
+        name=entry.name,
+        title=entry.title,
+        description=entry.description,
+        task=entry.task,
+        path=user_folder() / f"{entry.name}.onnx",
+        size_bytes=entry.size_bytes,
+        licence=entry.licence,
+        source="downloadable",
+    )
+
+
+def _summary(path: Path, source: Source) -> ModelSummary | None:
     card = path.with_suffix(".json")
     try:
         told = read_description(card) if is_card(card) else Description()
     except ModelError:
         return None
+    told = layered(told, known_by_name(path))
     return ModelSummary(
         name=path.stem,
         title=told.title or path.stem,

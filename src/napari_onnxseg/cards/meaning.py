@@ -8,6 +8,7 @@ from typing import Generic, TypeVar
 
 from napari_onnxseg.cards.card import ClassInfo, Fact, ScoreKind, Task, TensorSpec
 from napari_onnxseg.cards.native import Description
+from napari_onnxseg.cards.rembg import IMAGENET
 from napari_onnxseg.graph.inspect import GraphFacts
 from napari_onnxseg.graph.receptive import Receptive
 from napari_onnxseg.prepare.normalize import Normalization
@@ -16,9 +17,6 @@ T = TypeVar("T")
 
 GOLDEN_TURN = 0.381966
 """Part of the colour circle between two classes; spreads any number of hues evenly."""
-
-IMAGENET = Normalization("mean_std", mean=(0.485, 0.456, 0.406), std=(0.229, 0.224, 0.225))
-"""What saliency networks of U²-Net's family were trained on."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -52,9 +50,7 @@ def classes_of(count: int | None, task: Task, told: Description) -> Finding[tupl
     known = {entry.id: entry for entry in told.classes}
     classes = tuple(known.get(i) or default_class(i) for i in range(count))
     note = f"The card names {len(known)} classes, the model gives {count}."
-    return Finding(
-        classes, told.fact("classes"), "" if set(known) == set(range(count)) else note
-    )
+    return Finding(classes, told.fact("classes"), "" if set(known) == set(range(count)) else note)
 
 
 def count_of(output: TensorSpec, scores: ScoreKind, view: Receptive) -> int | None:

@@ -4,10 +4,12 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
+from pathlib import Path
 
 from napari_onnxseg.cards import rembg
 from napari_onnxseg.cards.card import Task
 from napari_onnxseg.cards.native import Description
+from napari_onnxseg.cards.pins import read_pin
 from napari_onnxseg.errors import ModelNotFoundError
 
 RELEASE = "https://github.com/danielgatis/rembg/releases/download/v0.0.0"
@@ -75,11 +77,11 @@ class Offer:
         Returns
         -------
         str
-            Size, licence and origin, in one sentence.
+            Three lines: size, licence and origin.
         """
         size = f"{self.size_bytes / 1e6:.0f} MB" if self.size_bytes else "size not known"
-        forbidden = " NO COMMERCIAL USE;" if self.non_commercial else ""
-        return f"'{self.name}': {size};{forbidden} licence: {self.licence}; from: {self.origin}."
+        forbidden = "NO COMMERCIAL USE, " if self.non_commercial else ""
+        return f"{self.title}, {size}\nlicence: {forbidden}{self.licence}\nmade by: {self.origin}"
 
     def describe(self) -> Description:
         """Return what is known of the model, as its card would say it.
@@ -97,6 +99,24 @@ class Offer:
             licence=self.licence,
             origin=self.origin,
         )
+
+
+def known_by_name(path: Path) -> Description:
+    """Say what the name of a file tells about the model in it.
+
+    Parameters
+    ----------
+    path : Path
+        The ``.onnx`` file.
+
+    Returns
+    -------
+    Description
+        What its publisher says of a model that was downloaded and checked by this package; a
+        guess for every other file that is called like a published one; otherwise empty.
+    """
+    published = OFFERS.get(path.stem) if read_pin(path) else None
+    return published.describe() if published else rembg.describe(path.stem)
 
 
 def offer(name: str) -> Offer:

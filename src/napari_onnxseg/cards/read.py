@@ -21,9 +21,9 @@ from napari_onnxseg.cards.meaning import (
     task_of,
 )
 from napari_onnxseg.cards.native import Description, TensorHints, is_card, read_description
-from napari_onnxseg.cards.offers import OFFERS
-from napari_onnxseg.cards.pins import read_pin, require_pinned
-from napari_onnxseg.cards.rembg import describe, fits
+from napari_onnxseg.cards.offers import known_by_name
+from napari_onnxseg.cards.pins import require_pinned
+from napari_onnxseg.cards.rembg import fits
 from napari_onnxseg.cards.tensors import (
     choose_input,
     choose_output,
@@ -127,8 +127,7 @@ def _description(path: Path) -> tuple[Description, str]:
 
 def _with_name(path: Path, sha256: str, told: Description) -> tuple[Description, Reading]:
     """Read the graph, and add what the model's name tells where the graph can be that."""
-    published = OFFERS.get(path.stem) if read_pin(path) else None
-    named = published.describe() if published else describe(path.stem)
+    named = known_by_name(path)
     both = layered(told, named)
     reading = _reading(path, sha256, both.tensors)
     if fits(named, reading.input, reading.output):

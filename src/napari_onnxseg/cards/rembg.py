@@ -14,9 +14,11 @@ import re
 from dataclasses import dataclass
 
 from napari_onnxseg.cards.card import ClassInfo, Fact, ScoreKind, Sizing, Task, TensorSpec
-from napari_onnxseg.cards.meaning import IMAGENET
 from napari_onnxseg.cards.native import Description, TensorHints
 from napari_onnxseg.prepare.normalize import Normalization
+
+IMAGENET = Normalization("mean_std", mean=(0.485, 0.456, 0.406), std=(0.229, 0.224, 0.225))
+"""U²-Net, BiRefNet and their relatives."""
 
 HALF = Normalization("mean_std", mean=(0.5, 0.5, 0.5), std=(1.0, 1.0, 1.0))
 """IS-Net: the unit image minus one half."""

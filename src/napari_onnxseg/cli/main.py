@@ -91,6 +91,40 @@ def _show(
         show_one(model, as_json)
 
 
+@models.command("download")
+def _download(
+    name: Annotated[str, typer.Argument(help="Name in the list.")],
+    mirror: Annotated[
+        str | None,
+        typer.Option(help="Address of a folder with the published files.", metavar="URL"),
+    ] = None,
+    yes: Annotated[bool, typer.Option("--yes", "-y", help="Do not ask.")] = False,
+    non_commercial: Annotated[
+        bool,
+        typer.Option("--non-commercial", help="Accept terms that forbid commercial use."),
+    ] = False,
+    as_json: AsJson = False,
+) -> None:
+    """Bring a published model onto this computer; its size and terms are shown first."""
+    from napari_onnxseg.cli.downloads import download_one
+
+    with told(as_json):
+        download_one(name, mirror, yes, non_commercial, as_json)
+
+
+@models.command("remove")
+def _remove(
+    name: Annotated[str, typer.Argument(help="Name in the list.")],
+    yes: Annotated[bool, typer.Option("--yes", "-y", help="Do not ask.")] = False,
+    as_json: AsJson = False,
+) -> None:
+    """Delete a model of your own folder, with its card."""
+    from napari_onnxseg.cli.downloads import remove_one
+
+    with told(as_json):
+        remove_one(name, yes, as_json)
+
+
 @app.command("doctor")
 def _doctor(as_json: AsJson = False) -> None:
     """Examine what this computer can run models on."""

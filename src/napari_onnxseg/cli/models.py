@@ -9,7 +9,7 @@ from typing import Any
 from napari_onnxseg.cards.card import ClassInfo, ModelCard, ObjectRule, TensorSpec
 from napari_onnxseg.cards.catalog import ModelSummary, list_models, user_folder
 from napari_onnxseg.cards.read import load_card
-from napari_onnxseg.cli.screen import print_json, say, show_table
+from napari_onnxseg.cli.screen import print_json, say, show, show_table
 
 
 def list_all(as_json: bool) -> None:
@@ -20,16 +20,23 @@ def list_all(as_json: bool) -> None:
     as_json : bool
         As one JSON object instead of a table.
     """
-    found = list_models()
+    found = list_models(downloadable=True)
     if as_json:
         print_json({"models": [_summary_json(summary) for summary in found]})
         return
-    rows = [
-        (m.name, m.task, m.title, m.licence, f"{m.size_bytes / 1e6:.1f} MB", m.source)
-        for m in found
-    ]
-    show_table(("name", "task", "title", "licence", "size", "from"), rows)
+    here = [m for m in found if m.source != "downloadable"]
+    show_table(
+        ("name", "task", "title", "licence", "size", "from"),
+        [(m.name, m.task, m.title, m.licence, _megabytes(m.size_bytes), m.source) for m in here],
+    )
+    absent = [m for m in found if m.source == "downloadable"]
+    show("")
+    show_table(
+        ("can be downloaded", "title", "licence", "size"),
+        [(m.name, m.title, _short(m.licence), _megabytes(m.size_bytes)) for m in absent],
+    )
     say("", f"Put your own .onnx files, with or without a card, into {user_folder()}.")
+    say("", "'onnxseg models download NAME' shows size and terms first.")
 
 
 def show_one(model: str, as_json: bool) -> None:
@@ -112,6 +119,16 @@ def card_lines(card: ModelCard) -> dict[str, str]:
         "output per input": " x ".join(map(str, geometry.ratio)) if _scaled(card) else "",
         "exact tiles": "yes" if geometry.exact else "no: " + "; ".join(geometry.breakers),
     }
+
+
+def _short(licence: str) -> str:
+    """Return terms without their explanation, which the download shows."""
+    return licence.partition(";")[0].partition(" (")[0]
+
+
+def _megabytes(size_bytes: int | None) -> str:
+    """Return a size for people."""
+    return "" if size_bytes is None else f"{size_bytes / 1e6:.1f} MB"
 
 
 def _summary_json(summary: ModelSummary) -> dict[str, Any]:

@@ -32,8 +32,8 @@ def show(text: str) -> None:
 def show_table(columns: Sequence[str], rows: Sequence[Sequence[str]]) -> None:
     """Print rows under column titles on standard output."""
     table = Table(box=None, pad_edge=False, header_style="bold", show_header=any(columns))
-    for column in columns:
-        table.add_column(column, overflow="fold")
+    for place, column in enumerate(columns):
+        table.add_column(column, overflow="fold", no_wrap=place == 0)
     for row in rows:
         table.add_row(*(escape(cell) for cell in row))
     Console(highlight=False).print(table)

@@ -1,0 +1,272 @@
+"""Bring a published model into the user's folder, checked; and take it away again."""
+
+from __future__ import annotations
+
+import errno
+import hashlib
+import logging
+import os
+from collections.abc import Generator, Iterator
+from contextlib import contextmanager
+from functools import partial
+from pathlib import Path
+from typing import Any
+from urllib.parse import urlsplit
+
+import pooch
+
+from napari_onnxseg.cards.catalog import bundled_folder, user_folder
+from napari_onnxseg.cards.fetch import TIMEOUT_S, Transfer, fetch
+from napari_onnxseg.cards.offers import Offer, offer
+from napari_onnxseg.cards.pins import pin_path, read_pin, require_pinned, write_pin
+from napari_onnxseg.errors import ChoiceError, DownloadError, ModelNotFoundError, OnnxSegError
+
+__all__ = ["Transfer", "download", "offer", "remove"]
+
+OFFLINE_VARIABLE = "ONNXSEG_OFFLINE"
+MIRROR_VARIABLE = "ONNXSEG_MIRROR"
+
+
+def download(
+    offered: Offer,
+    *,
+    mirror: str | None = None,
+    accept_non_commercial: bool = False,
+    offline: bool | None = None,
+    timeout_s: float = TIMEOUT_S,
+) -> Generator[Transfer, None, Path]:
+    """Bring a published model into the user's folder.
+
+    The file takes its name only when it is complete and has the hash that its publisher
+    states. Its SHA-256 is then recorded beside it and asked for at every use. A file that
+    is there already is checked instead. Closing the generator ends the transfer; the next
+    one goes on from there.
+
+    Parameters
+    ----------
+    offered : Offer
+        From `offer`; show its ``terms()`` first.
+    mirror : str, optional
+        Address of a folder that holds the published files under their names; otherwise
+        ``$ONNXSEG_MIRROR``, otherwise the publisher's.
+    accept_non_commercial : bool
+        Needed for models that must not be used commercially.
+    offline : bool, optional
+        Use no network; otherwise ``$ONNXSEG_OFFLINE``.
+    timeout_s : float
+        Longest silence of the server, seconds.
+
+    Returns
+    -------
+    Path
+        The ``.onnx`` file.
+
+    Yields
+    ------
+    Transfer
+        About ten times a second.
+
+    Raises
+    ------
+    ChoiceError
+        When the terms are not accepted, or the mirror is no address.
+    DownloadError
+        In one sentence: no network, no such file, no room, or not the published file.
+    """
+    path = user_folder() / f"{offered.name}.onnx"
+    try:
+        if path.exists():
+            _recognise(path, offered)
+            return path
+        _require_accepted(offered, accept_non_commercial)
+        _require_online(offered, path, offline)
+        url = address(offered, mirror)
+        path.parent.mkdir(parents=True, exist_ok=True)
+        part = _part(path)
+        yield from fetch(url, part, timeout_s=timeout_s, trusted=url != offered.url)
+        size = part.stat().st_size
+        yield Transfer(size, size, "checking")
+        _settle(part, path, offered, url)
+        write_pin(path, _sha256(path))
+    except OnnxSegError:
+        raise
+    except OSError as fault:
+        raise _disk_fault(fault, path) from fault
+    return path
+
+
+def address(offered: Offer, mirror: str | None = None) -> str:
+    """Return where a published file is fetched from.
+
+    Parameters
+    ----------
+    offered : Offer
+        The model.
+    mirror : str, optional
+        As for `download`.
+
+    Returns
+    -------
+    str
+        The URL.
+
+    Raises
+    ------
+    ChoiceError
+        When the mirror is no http or https address.
+    """
+    base = mirror or os.environ.get(MIRROR_VARIABLE, "")
+    if not base:
+        return offered.url
+    place = urlsplit(base)
+    if place.scheme not in ("http", "https") or not place.hostname:
+        raise ChoiceError(
+            f"The mirror '{base}' is not an address; write one such as https://example.org/models."
+        )
+    return f"{base.rstrip('/')}/{offered.file}"
+
+
+def remove(name: str) -> tuple[Path, ...]:
+    """Delete a model of the user's folder, with its card and what belongs to its download.
+
+    Parameters
+    ----------
+    name : str
+        Its name.
+
+    Returns
+    -------
+    tuple of Path
+        The files that were deleted.
+
+    Raises
+    ------
+    ChoiceError
+        For a model that came with the package.
+    ModelNotFoundError
+        When the user's folder holds no such model.
+    """
+    found = belongings(name)
+    for path in found:
+        path.unlink()
+    return found
+
+
+def belongings(name: str) -> tuple[Path, ...]:
+    """List what `remove` would delete.
+
+    Parameters
+    ----------
+    name : str
+        Name of a model.
+
+    Returns
+    -------
+    tuple of Path
+        The model, its card, its recorded hash and an unfinished download, where they exist.
+
+    Raises
+    ------
+    ChoiceError, ModelNotFoundError
+        As for `remove`.
+    """
+    if Path(name).name != name:
+        raise ChoiceError(f"'{name}' is not the name of a model; give it as the list shows it.")
+    path = user_folder() / f"{name}.onnx"
+    candidates = (path, path.with_suffix(".json"), pin_path(path), _part(path))
+    found = tuple(p for p in candidates if p.is_file())
+    if path in found or _part(path) in found:
+        return found
+    if (bundled_folder() / path.name).is_file():
+        raise ChoiceError(f"'{name}' came with the package and cannot be removed.")
+    raise ModelNotFoundError(f"There is no model '{name}' in {path.parent}.")
+
+
+def _part(path: Path) -> Path:
+    return path.with_name(f"{path.name}.part")
+
+
+def _recognise(path: Path, offered: Offer) -> None:
+    """Accept a file that is there already, or raise when it is not the published one."""
+    if read_pin(path):
+        require_pinned(path, _sha256(path))
+        return
+    algorithm, stated = offered.checksum.split(":")
+    if pooch.file_hash(str(path), alg=algorithm) != stated:
+        raise DownloadError(
+            f"'{path}' is there already and is not the published '{offered.name}'; give it "
+            f"another name, or delete it with 'onnxseg models remove {offered.name}'."
+        )
+    write_pin(path, _sha256(path))
+
+
+def _require_accepted(offered: Offer, accepted: bool) -> None:
+    if offered.non_commercial and not accepted:
+        raise ChoiceError(
+            f"'{offered.name}' must not be used commercially (licence: {offered.licence}); to "
+            "accept that, say --non-commercial or accept_non_commercial=True."
+        )
+
+
+def _require_online(offered: Offer, path: Path, offline: bool | None) -> None:
+    if offline is None:
+        said = os.environ.get(OFFLINE_VARIABLE, "").lower()
+        offline = said not in ("", "0", "false", "no", "off")
+    if offline:
+        raise DownloadError(
+            f"Downloads are switched off ({OFFLINE_VARIABLE}); get {offered.url} on another "
+            f"computer and save it as {path}, then run 'onnxseg models download {offered.name}' "
+            "again to check it."
+        )
+
+
+def _settle(part: Path, path: Path, offered: Offer, url: str) -> None:
+    """Let pooch compare the hash and give the file its name; a wrong file is deleted."""
+    with _silence_of_pooch():
+        try:
+            pooch.retrieve(
+                url,
+                offered.checksum,
+                fname=path.name,
+                path=path.parent,
+                downloader=partial(_hand_over, part),
+            )
+        except ValueError:
+            raise DownloadError(
+                f"What came from '{url}' is not the published '{offered.name}' "
+                f"({offered.checksum} is stated) and was deleted; try again, or use another mirror."
+            ) from None
+
+
+def _hand_over(part: Path, url: str, output: Any, origin: Any) -> None:
+    """Give pooch the finished file in place of a download of its own."""
+    os.replace(part, output)
+
+
+@contextmanager
+def _silence_of_pooch() -> Iterator[None]:
+    """Keep its remarks about where it saves files from standard error."""
+    logger = pooch.get_logger()
+    level = logger.level
+    logger.setLevel(logging.WARNING)
+    try:
+        yield
+    finally:
+        logger.setLevel(level)
+
+
+def _sha256(path: Path) -> str:
+    with path.open("rb") as file:
+        return hashlib.file_digest(file, "sha256").hexdigest()
+
+
+def _disk_fault(fault: OSError, path: Path) -> DownloadError:
+    if fault.errno == errno.ENOSPC:
+        return DownloadError(
+            f"The disk of '{path.parent}' is full; make room and start the download again, which "
+            "goes on from there, or set ONNXSEG_MODELS to a folder on another disk."
+        )
+    return DownloadError(
+        f"'{path}' cannot be written: {fault.strerror or fault}; set ONNXSEG_MODELS to a folder "
+        "that you may write to."
+    )
