@@ -71,8 +71,8 @@ def tile_sides(subject: Subject, view: Receptive) -> tuple[int, ...]:
     if probe is None:
         return ()
     wanted = TILE_PX if len(probe.axes) == 2 else TILE_PX // 4
-    pairs = zip(probe.axes, view.multiple, strict=True)
-    return tuple(probe.dims[axis] or ceil(wanted / m) * m for axis, m in pairs)
+    numbers = zip(probe.axes, view.sides, view.multiple, strict=True)
+    return tuple(probe.dims[a] or side or ceil(wanted / m) * m for a, side, m in numbers)
 
 
 def px(sides: Sequence[int]) -> str:
