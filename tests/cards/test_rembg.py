@@ -9,6 +9,8 @@ from PIL import Image
 from napari_onnxseg import load_card, matte_image
 from napari_onnxseg.arrays.source import as_stack
 from napari_onnxseg.cards.rembg import describe
+from napari_onnxseg.cards.write import write_card
+from napari_onnxseg.errors import ModelError
 from napari_onnxseg.pipeline.job import MatteJob
 from napari_onnxseg.pipeline.matte_plan import plan_matte
 from netbuild import Net, save
@@ -158,6 +160,7 @@ def test_the_network_for_clothes_names_four_classes(tmp_path):
     assert [c.name for c in card.classes] == ["background", "upper body", "lower body", "full body"]
     assert (card.scores, card.facts["classes"]) == ("logits", "file name")
     assert card.normalization.mean == IMAGENET[0]
+    assert any("whole pictures of 768 × 768 px" in note for note in card.notes)
 
 
 def modnet_side(height, width):
@@ -194,3 +197,35 @@ def test_a_strip_does_not_grow_without_limit(tmp_path, shape):
     image = np.broadcast_to(np.uint8(0), (*shape, 3))
     side = plan_matte(as_stack(image, rgb=True), card, MatteJob()).side
     assert all(0 < s <= 2048 and s % 32 == 0 for s in side)
+
+
+def with_sizing(path, sizing):
+    path = mean_net(path)
+    content = {"format": 1, "task": "matting", "input": {"sizing": sizing}}
+    path.with_suffix(".json").write_text(json.dumps(content), encoding="utf-8")
+    return path
+
+
+def test_a_card_can_say_what_a_picture_is_brought_to(tmp_path):
+    sizing = {"side_px": 96, "keep_aspect": True, "multiple": 16}
+    path = with_sizing(tmp_path / "mine.onnx", sizing)
+    assert fed(photograph(200, 300), path).shape[2:] == (96, 144)
+    card = load_card(path)
+    assert card.facts["sizing"] == "card"
+    write_card(card, path.with_suffix(".json"))
+    assert load_card(path).sizing == card.sizing
+
+
+@pytest.mark.parametrize(
+    ("sizing", "message"),
+    [
+        ({"keep_aspect": True}, "'sizing' needs 'side_px'"),
+        ({"side_px": 64, "keep_aspect": "yes"}, "'keep_aspect' that is true or false"),
+        ({"side_px": 0}, "'side_px' must be a whole number above 0"),
+        ({"side_px": 64, "multiple": 1.5}, "'multiple' must be a whole number above 0"),
+        ({"side_px": 64, "side": 3}, "'side' is not an entry of 'sizing'"),
+    ],
+)
+def test_a_size_that_is_not_allowed_is_named(tmp_path, sizing, message):
+    with pytest.raises(ModelError, match=message):
+        load_card(with_sizing(tmp_path / "mine.onnx", sizing))

@@ -27,7 +27,8 @@ FORMAT = 1
 _KEYS = {
     "card": "format name title description task licence origin sha256 input output classes "
     "objects metrics",
-    "input": "name layout channels colour_order normalization",
+    "input": "name layout channels colour_order normalization sizing",
+    "sizing": "side_px keep_aspect multiple",
     "output": "name layout scores",
     "classes": "id name colour",
     "objects": "method inside border foreground_threshold seed_threshold min_area_px landscape",
@@ -179,6 +180,7 @@ def _parse(content: Any) -> Description:
         scores=_choice(result, "scores", get_args(ScoreKind)),
         classes=_classes(given.get("classes")),
         objects=_rule(given.get("objects")),
+        sizing=_sizing(tensors.get("sizing")),
         metrics=given.get("metrics") or {},
     )
 
@@ -224,6 +226,16 @@ def _normalization(given: Any) -> Normalization | None:
     if not isinstance(given, dict):
         raise ModelError(f"'normalization' must be an object with named entries, got {given!r}.")
     return Normalization.from_json(given)
+
+
+def _sizing(given: Any) -> Sizing | None:
+    entries = _section(given, "sizing")
+    kept = entries.get("keep_aspect", False)
+    if entries and (_count(entries, "side_px") is None or kept not in (True, False)):
+        raise ModelError(
+            f"'sizing' needs 'side_px' and a 'keep_aspect' that is true or false, got {given!r}."
+        )
+    return Sizing(entries["side_px"], kept, _count(entries, "multiple") or 1) if entries else None
 
 
 def _classes(given: Any) -> tuple[ClassInfo, ...]:

@@ -9,7 +9,7 @@ from functools import lru_cache
 from pathlib import Path
 from typing import Any
 
-from napari_onnxseg.cards.card import Fact, Geometry, ModelCard, TensorSpec
+from napari_onnxseg.cards.card import Fact, Geometry, ModelCard, Task, TensorSpec
 from napari_onnxseg.cards.catalog import find, list_models
 from napari_onnxseg.cards.layers import layered
 from napari_onnxseg.cards.meaning import (
@@ -209,7 +209,11 @@ def _assemble(path: Path, sha256: str, told: Description, reading: Reading, note
         licence=told.licence,
         origin=told.origin,
         facts=facts,
-        notes=tuple(n for n in (note, *reading.notes, *heard, _name_note(facts)) if n),
+        notes=tuple(
+            n
+            for n in (note, *reading.notes, *heard, _name_note(facts), _size_note(told, task))
+            if n
+        ),
     )
 
 
@@ -233,6 +237,17 @@ def _name_note(facts: Mapping[str, Fact]) -> str:
     return (
         f"Guessed from the name of the file, because published models are called so: "
         f"{', '.join(guessed)}. If the result looks wrong, state them in a card beside the model."
+    )
+
+
+def _size_note(told: Description, task: Finding[Task]) -> str:
+    """Say that a network which was trained on whole pictures will see tiles."""
+    if task.value == "matting" or told.sizing is None:
+        return ""
+    side = told.sizing.side_px
+    return (
+        f"The model was trained on whole pictures of {side} × {side} px; bring larger ones to "
+        "about that size first, because they are worked on in tiles."
     )
 
 

@@ -109,7 +109,7 @@ def input_spec(
     Raises
     ------
     ModelError
-        When the rank is unusual or the layout cannot be hints.
+        When the rank is unusual or the layout cannot be told.
     """
     rank = len(tensor.dims)
     if rank not in (4, 5):
@@ -224,6 +224,6 @@ def _ambiguous(tensor: TensorFacts) -> ModelError:
     choices = " or ".join(name for (rank, _), name in LAYOUTS.items() if rank == len(tensor.dims))
     return ModelError(
         f"Which axis of the input '{tensor.name}' {list(tensor.dims)} holds channels cannot be "
-        f"hints from the graph; state it in a card beside the model, as in "
+        f"told from the graph; state it in a card beside the model, as in "
         f'{{"format": 1, "input": {{"layout": "..."}}}} with {choices}.'
     )

@@ -35,6 +35,7 @@ def write_card(card: ModelCard, path: Path) -> None:
             "channels": card.input.channels,
             "colour_order": card.colour_order,
             "normalization": card.normalization.to_json(),
+            "sizing": asdict(card.sizing) if card.sizing else None,
         },
         "output": {
             "name": card.output.name,

@@ -6,7 +6,7 @@ from dataclasses import asdict
 from fractions import Fraction
 from typing import Any
 
-from napari_onnxseg.cards.card import ClassInfo, ModelCard, ObjectRule, TensorSpec
+from napari_onnxseg.cards.card import ClassInfo, ModelCard, ObjectRule, Sizing, TensorSpec
 from napari_onnxseg.cards.catalog import ModelSummary, list_models, user_folder
 from napari_onnxseg.cards.read import load_card
 from napari_onnxseg.cli.screen import print_json, say, show, show_table
@@ -111,6 +111,7 @@ def card_lines(card: ModelCard) -> dict[str, str]:
         "scores": card.scores,
         "normalization": card.normalization.words(),
         "colour_order": card.colour_order,
+        "sizing": _sizing_words(card.sizing),
         "classes": ", ".join(map(_class_words, card.classes)),
         "objects": _object_words(card.objects),
         "multiple": _px(geometry.multiple),
@@ -142,6 +143,14 @@ def _tensor_words(tensor: TensorSpec) -> str:
     channels = "any" if tensor.channels is None else str(tensor.channels)
     batch = "" if tensor.batch is None else f", batch of {tensor.batch}"
     return f"{tensor.name}: {tensor.dtype} {tensor.layout}, {channels} channels, {sides} px{batch}"
+
+
+def _sizing_words(sizing: Sizing | None) -> str:
+    """Return what a whole picture is brought to."""
+    if sizing is None:
+        return ""
+    shape = "shorter side, aspect kept" if sizing.keep_aspect else "square"
+    return f"{sizing.side_px} px {shape}, multiples of {sizing.multiple} px"
 
 
 def _class_words(info: ClassInfo) -> str:
