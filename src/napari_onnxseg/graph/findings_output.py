@@ -2,17 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator
 
 import onnx
 
 from napari_onnxseg.graph import advice
+from napari_onnxseg.graph.ending import activations, mixes_pixels
 from napari_onnxseg.graph.findings import Finding, listed
-from napari_onnxseg.graph.inspect import final_operator
 from napari_onnxseg.graph.subject import Subject
-
-SOFT = ("Softmax", "Sigmoid", "HardSigmoid", "LogSoftmax")
-"""Operators that turn logits into probabilities."""
 
 
 def about_outputs(subject: Subject) -> Iterator[Finding]:
@@ -77,52 +74,6 @@ def about_scores(subject: Subject) -> Iterator[Finding]:
         yield from _wrong_axis(subject, chain)
 
 
-def activations(graph: onnx.GraphProto, output: str) -> list[onnx.NodeProto]:
-    """Return the activations at the end of an output, the last one first.
-
-    Parameters
-    ----------
-    graph : onnx.GraphProto
-        The graph.
-    output : str
-        Its output.
-
-    Returns
-    -------
-    list of onnx.NodeProto
-        Up to the first operator that does more than move, cast or activate; a single ArgMax
-        ends the list.
-    """
-    found: list[onnx.NodeProto] = []
-    node = final_operator(output, graph.node)
-    while node is not None and node.op_type in (*SOFT, "ArgMax"):
-        found.append(node)
-        node = final_operator(node.input[0], graph.node) if node.op_type != "ArgMax" else None
-    return found
-
-
-def softmax_axes(node: onnx.NodeProto, rank: int, opset: int) -> tuple[int, ...]:
-    """Return the axes over which a softmax sums to one.
-
-    Parameters
-    ----------
-    node : onnx.NodeProto
-        A Softmax or LogSoftmax.
-    rank : int
-        Number of axes of its input.
-    opset : int
-        Before 13 all axes from the given one on are taken together.
-
-    Returns
-    -------
-    tuple of int
-        Axes from 0.
-    """
-    given = next((a.i for a in node.attribute if a.name == "axis"), 1 if opset < 13 else -1)
-    axis = given % rank
-    return tuple(range(axis, rank)) if opset < 13 else (axis,)
-
-
 def _doubled(chain: list[onnx.NodeProto]) -> Iterator[Finding]:
     if len(chain) > 1:
         yield Finding(
@@ -154,10 +105,8 @@ def _single_class(subject: Subject, chain: list[onnx.NodeProto]) -> Iterator[Fin
 
 def _wrong_axis(subject: Subject, chain: list[onnx.NodeProto]) -> Iterator[Finding]:
     """Find a softmax that runs over rows or columns."""
-    if subject.graph is None:
-        return
     for node in chain:
-        if node.op_type in ("Softmax", "LogSoftmax") and _spatial(subject, node):
+        if node.op_type in ("Softmax", "LogSoftmax") and mixes_pixels(subject, node):
             yield Finding(
                 "error",
                 "softmax-axis",
@@ -167,17 +116,3 @@ def _wrong_axis(subject: Subject, chain: list[onnx.NodeProto]) -> Iterator[Findi
                 advice.CHANNEL_SOFTMAX,
                 mendable=True,
             )
-
-
-def _spatial(subject: Subject, node: onnx.NodeProto) -> bool:
-    """Tell whether a softmax covers an axis as long as a side of the picture."""
-    probe, graph = subject.probe, subject.graph
-    if probe is None or graph is None:
-        return False
-    shapes: Mapping[str, tuple[int, ...]] = graph.shapes
-    shape = shapes.get(node.input[0], ())
-    view = subject.view
-    if view is None or not shape or len(shape) != len(view.output_dims):
-        return False
-    covered = softmax_axes(node, len(shape), subject.facts.opset)
-    return any(axis in view.output_axes and shape[axis] > 1 for axis in covered)

@@ -21,7 +21,7 @@ from napari_onnxseg.graph.mend_sizes import freed, needed
 from napari_onnxseg.graph.mend_types import to_float32
 from napari_onnxseg.graph.mend_versions import lower_ir, lower_opset
 from napari_onnxseg.graph.subject import Limits, Subject, Wanted, subject_of
-from napari_onnxseg.graph.surgery import Stuck, prune
+from napari_onnxseg.graph.surgery import Stuck, prune, sweep
 
 CARD_KEY = "onnxseg.card"
 """Entry of the file's metadata that holds its card as JSON."""
@@ -174,6 +174,8 @@ def mend(
     draft = _Draft(subject_of(model, path, wanted), wanted)
     _repair(draft, choices, limits)
     final = draft.subject.model
+    if draft.done:
+        sweep(final.graph)
     if _is_outside(read_model(path)) != outside:
         draft.done.append("moved weights " + ("to a side file" if outside else "into the file"))
     _embed(final, choices.card, draft.done)
@@ -220,16 +222,26 @@ def _lower(draft: _Draft, opset: int | None, limits: Limits | None) -> None:
 
 
 def _free(draft: _Draft, choices: Choices) -> None:
-    """Free sides and batch, each on its own."""
-    draft.attempt(choices.sides, "sides", lambda subject: _freed(subject, sides=True))
-    draft.attempt(choices.batch, "batch", lambda subject: _freed(subject, sides=False))
+    """Free sides and batch: together where that can be proven, else each on its own."""
+    if choices.sides is not False and choices.batch is not False:
+        try:
+            told = _freed(draft.subject, batch=True, sides=True)
+        except Stuck:
+            told = ""
+        if told:
+            draft.done.append(told)
+            draft.renew(draft.subject.model)
+    draft.attempt(choices.sides, "sides", lambda s: _freed(s, batch=False, sides=True))
+    draft.attempt(choices.batch, "batch", lambda s: _freed(s, batch=True, sides=False))
 
 
-def _freed(subject: Subject, sides: bool) -> str:
-    if not needed(subject)[1 if sides else 0]:
+def _freed(subject: Subject, *, batch: bool, sides: bool) -> str:
+    """Free what is asked for in place; nothing when any of it is free already."""
+    bound = needed(subject)
+    if (batch and not bound[0]) or (sides and not bound[1]):
         return ""
-    subject.model.CopyFrom(freed(subject, batch=not sides, sides=sides))
-    return "freed the sides" if sides else "freed the batch"
+    subject.model.CopyFrom(freed(subject, batch=batch, sides=sides))
+    return f"freed {'the batch' * batch}{' and ' * (batch and sides)}{'the sides' * sides}"
 
 
 def _embed(model: onnx.ModelProto, card: Mapping[str, Any] | None, done: list[str]) -> None:

@@ -8,7 +8,7 @@ from typing import Literal
 import onnx
 from onnx import helper
 
-from napari_onnxseg.graph.findings_output import SOFT, activations, softmax_axes
+from napari_onnxseg.graph.ending import activations, mixes_pixels
 from napari_onnxseg.graph.hard_sizes import words
 from napari_onnxseg.graph.inspect import opset_of
 from napari_onnxseg.graph.subject import Subject
@@ -49,7 +49,9 @@ def end_with(subject: Subject, ending: Ending) -> str:
     first = chain[-1] if chain else None
     rightly = first is not None and _is(first, ending, subject)
     extra = chain[:-1] if rightly else chain
-    _refuse_cuts(graph, subject.target.name, bool(extra))
+    if extra:
+        _refuse_cuts(graph, subject.target.name, extra[-1])
+    told = _told([node.op_type for node in extra], "" if rightly or ending == "none" else ending)
     for node in extra:
         make_identity(node, node.input[0])
     added = not rightly and ending != "none"
@@ -57,43 +59,28 @@ def end_with(subject: Subject, ending: Ending) -> str:
         _append(subject, ending)
     if extra or added:
         forget_shapes(graph)
-    return _told([node.op_type for node in chain], extra, ending if added else "")
+    return told
 
 
 def _is(node: onnx.NodeProto, ending: Ending, subject: Subject) -> bool:
     """Tell whether an activation is the one wanted, over classes alone."""
     if _SHORT.get(node.op_type) != ending:
         return False
-    if ending != "softmax" or subject.view is None or subject.graph is None:
-        return True
-    shape = subject.graph.shapes.get(node.input[0], ())
-    if len(shape) != len(subject.view.output_dims):
+    mixes = mixes_pixels(subject, node) if ending == "softmax" else False
+    if mixes is None:
         raise Stuck(f"{words(node)} works on another arrangement of the scores")
-    covered = softmax_axes(node, len(shape), opset_of(subject.model))
-    return [axis for axis in covered if shape[axis] > 1] == [_class_axis(node, subject)]
+    return not mixes
 
 
-def _class_axis(node: onnx.NodeProto, subject: Subject) -> int | None:
-    """Return the axis of classes before an activation, seen through transposes behind it."""
-    axis, name = subject.channel_axis, subject.target.name if subject.target else ""
-    makers = {output: maker for maker in subject.model.graph.node for output in maker.output}
-    while axis is not None and name != node.output[0] and name in makers:
-        maker = makers[name]
-        if maker.op_type == "Transpose":
-            order = next((list(a.ints) for a in maker.attribute if a.name == "perm"), [])
-            axis = order[axis] if order else None
-        name = maker.input[0]
-    return axis
-
-
-def _refuse_cuts(graph: onnx.GraphProto, output: str, removes: bool) -> None:
+def _refuse_cuts(graph: onnx.GraphProto, output: str, first: onnx.NodeProto) -> None:
     """Raise when values are limited behind an activation that is to go."""
     makers = {name: node for node in graph.node for name in node.output}
-    node = makers.get(output) if removes else None
-    while node is not None and node.op_type not in SOFT:
+    name = output
+    while name != first.output[0]:
+        node = makers[name]
         if node.op_type in ("Clip", "Pad"):
             raise Stuck(f"{words(node)} limits the probabilities behind the activation")
-        node = makers.get(node.input[0])
+        name = node.input[0]
 
 
 def _append(subject: Subject, ending: Ending) -> None:
@@ -122,11 +109,8 @@ def _flat_softmax(scores: str, output: str, axis: int, rank: int) -> list[onnx.N
     ]
 
 
-def _told(before: Sequence[str], extra: Sequence[onnx.NodeProto], added: str) -> str:
-    """Say what was removed and added."""
-    removed = [name for name, _ in zip(before, extra, strict=False)]
+def _told(removed: Sequence[str], added: str) -> str:
+    """Say what is removed and added."""
     parts = [f"removed {' and '.join(removed)} at the end"] if removed else []
-    parts += [f"added {added} over classes" if added == "softmax" else f"added {added}"] * bool(
-        added
-    )
-    return ", ".join(parts)
+    parts += [f"added {added} over classes" if added == "softmax" else f"added {added}"]
+    return ", ".join(parts if added else parts[:-1])

@@ -88,7 +88,8 @@ def try_geometry(bare: Bare, subject: Subject) -> Trial:
     for axis, multiple in enumerate(view.multiple):
         if not bench.follows(axis, multiple):
             faults.append(f"axis {axis}: the answer changes when the picture moves {multiple} px")
-    coarsest = all(not bench.follows(*step) for step in _finer(view))
+    finer = list(_finer(view))
+    coarsest = bool(finer) and not any(bench.follows(*step) for step in finer)
     return Trial(seen, tuple(faults), coarsest)
 
 
