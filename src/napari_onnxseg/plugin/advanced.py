@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from typing import Any
 
 from qtpy.QtWidgets import QDoubleSpinBox, QWidget
@@ -39,11 +38,11 @@ class Feeding(QWidget):
 
     Parameters
     ----------
-    changed : callable
-        Called when a choice changes.
+    changed : SignalInstance
+        Emitted when a choice changes.
     """
 
-    def __init__(self, changed: Callable[[], None], parent: QWidget | None = None) -> None:
+    def __init__(self, changed: Any, parent: QWidget | None = None) -> None:
         super().__init__(parent)
         self.method = Chooser()
         self.method.offer(list(METHODS.values()), list(METHODS), None)
@@ -129,11 +128,11 @@ class Tiling(QWidget):
 
     Parameters
     ----------
-    changed : callable
-        Called when a choice changes.
+    changed : SignalInstance
+        Emitted when a choice changes.
     """
 
-    def __init__(self, changed: Callable[[], None], parent: QWidget | None = None) -> None:
+    def __init__(self, changed: Any, parent: QWidget | None = None) -> None:
         super().__init__(parent)
         self.tile = AutoSpin(16, "Side of what the model sees at once, in pixels.")
         self.halo = AutoSpin(
@@ -189,11 +188,11 @@ class Decoding(QWidget):
 
     Parameters
     ----------
-    changed : callable
-        Called when a choice changes.
+    changed : SignalInstance
+        Emitted when a choice changes.
     """
 
-    def __init__(self, changed: Callable[[], None], parent: QWidget | None = None) -> None:
+    def __init__(self, changed: Any, parent: QWidget | None = None) -> None:
         super().__init__(parent)
         self.threshold = QDoubleSpinBox()
         self.threshold.setRange(0.01, 0.99)

@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
+from typing import Any
 
-from qtpy.QtCore import Qt
+from qtpy.QtCore import QObject, Qt, QTimer
 from qtpy.QtGui import QIcon
 from qtpy.QtWidgets import QFormLayout, QFrame, QHBoxLayout, QScrollArea, QWidget
 from superqt import QCollapsible
@@ -45,20 +46,20 @@ def show_row(layout: QFormLayout, field: QWidget, visible: bool) -> None:
         label.setVisible(visible)
 
 
-def on_change(widgets: Sequence[QWidget], slot: Callable[[], None]) -> None:
-    """Call a slot when any of the widgets changes.
+def on_change(widgets: Sequence[QWidget], changed: Any) -> None:
+    """Emit a signal when any of the widgets changes.
 
     Parameters
     ----------
     widgets : sequence of QWidget
         Drop-downs, numbers, texts and boxes.
-    slot : callable
-        Called without arguments.
+    changed : SignalInstance
+        Signal without arguments.
     """
     signals = ("currentIndexChanged", "valueChanged", "textChanged", "toggled", "changed")
     for widget in widgets:
         name = next(name for name in signals if hasattr(widget, name))
-        getattr(widget, name).connect(lambda *_: slot())
+        getattr(widget, name).connect(changed)
 
 
 def side_by_side(*parts: QWidget, stretch: bool = False) -> QWidget:
@@ -157,3 +158,27 @@ def scrolled(body: QWidget) -> QScrollArea:
     area.setHorizontalScrollBarPolicy(Qt.ScrollBarPolicy.ScrollBarAlwaysOff)
     area.setWidget(body)
     return area
+
+
+def later(owner: QObject, wait_ms: int, action: Callable[[], None]) -> QTimer:
+    """Make a timer that does something once, some time after its last start.
+
+    Parameters
+    ----------
+    owner : QObject
+        With which the timer goes.
+    wait_ms : int
+        Time after the last start, in milliseconds.
+    action : callable
+        What to do.
+
+    Returns
+    -------
+    QTimer
+        Not started.
+    """
+    timer = QTimer(owner)
+    timer.setSingleShot(True)
+    timer.setInterval(wait_ms)
+    timer.timeout.connect(action)
+    return timer

@@ -63,7 +63,7 @@ class MattingForm(TaskForm):
         self.hide.setToolTip("Hide the image afterwards, so that only the subject is seen.")
         self.hide.setChecked(True)
         rows.addRow("Afterwards", self.hide)
-        self.feeding = Feeding(self.changed.emit)
+        self.feeding = Feeding(self.changed)
         self._connect()
         return folded("Advanced", self.feeding)
 
@@ -110,7 +110,7 @@ class MattingForm(TaskForm):
         self.threshold.setEnabled(False)
         self.colour.setVisible(False)
         fields = (self.feather, self.sharp, self.threshold, self.background, self.colour)
-        on_change(fields, self.changed.emit)
+        on_change(fields, self.changed)
 
     def _on_background(self, *_: object) -> None:
         """Show the colour when it counts."""

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from functools import partial
 from typing import Any
 
@@ -12,14 +11,14 @@ from napari.utils.notifications import (
     show_error,
     show_warning,
 )
-from qtpy.QtCore import QEvent, QTimer
+from qtpy.QtCore import QEvent
 from qtpy.QtWidgets import QVBoxLayout, QWidget
 
 from napari_onnxseg.cards.card import ModelCard
 from napari_onnxseg.errors import OnnxSegError
 from napari_onnxseg.pipeline.job import Progress
 from napari_onnxseg.plugin.foot import Foot
-from napari_onnxseg.plugin.forms import align, form, scrolled
+from napari_onnxseg.plugin.forms import align, form, later, scrolled
 from napari_onnxseg.plugin.keys import bind_keys, drop, use
 from napari_onnxseg.plugin.results import insert_above
 from napari_onnxseg.plugin.sections import ImageRows, ModelRows
@@ -57,8 +56,8 @@ class Panel(QWidget):
         self._runs: list[Run] = []
         self._started: Ready | None = None
         self._ready: Ready | None = None
-        self._delay = self._timer(PLAN_DELAY_MS, self.replan)
-        self._tidy = self._timer(0, partial(align, self))
+        self._delay = later(self, PLAN_DELAY_MS, self.replan)
+        self._tidy = later(self, 0, self._align)
         self._build()
         self._connect()
         self._enter()
@@ -143,22 +142,22 @@ class Panel(QWidget):
         outer.addWidget(scrolled(body), 1)
         outer.addWidget(self.foot)
 
-    def _timer(self, wait_ms: int, action: Callable[[], None]) -> QTimer:
-        """Make a timer that does something once, some time after its last start."""
-        timer = QTimer(self)
-        timer.setSingleShot(True)
-        timer.setInterval(wait_ms)
-        timer.timeout.connect(action)
-        return timer
-
     def _connect(self) -> None:
         """Connect the parts to each other."""
         self.image.changed.connect(self._delay.start)
         self.choices.changed.connect(self._delay.start)
         self.model.changed.connect(self._on_model)
-        self.foot.run.clicked.connect(lambda: self.run())
+        self.foot.run.clicked.connect(self._on_run)
         self.foot.preview.clicked.connect(self.preview)
         self.foot.cancel.clicked.connect(self.cancel)
+
+    def _on_run(self) -> None:
+        """Run on what the region says."""
+        self.run()
+
+    def _align(self) -> None:
+        """Make all fields stand in one column."""
+        align(self)
 
     def _enter(self) -> None:
         """Follow the viewer, once."""

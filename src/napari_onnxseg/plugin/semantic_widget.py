@@ -42,10 +42,10 @@ class SegmentForm(TaskForm):
         self.confidence = QCheckBox("confidence")
         self.confidence.setToolTip("Also a layer with the probability of the class, 0 to 255.")
         rows.addRow("Also give", side_by_side(self.objects, self.confidence, stretch=True))
-        on_change((self.objects, self.confidence), self.changed.emit)
-        self.tiling = Tiling(self.changed.emit)
-        self.feeding = Feeding(self.changed.emit)
-        self.decoding = Decoding(self.changed.emit)
+        on_change((self.objects, self.confidence), self.changed)
+        self.tiling = Tiling(self.changed)
+        self.feeding = Feeding(self.changed)
+        self.decoding = Decoding(self.changed)
         return folded("Advanced", self.tiling, self.feeding, self.decoding)
 
     def job(self, **where: Any) -> SegmentJob:
