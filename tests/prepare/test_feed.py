@@ -296,3 +296,10 @@ def test_a_span_beyond_float32_does_not_become_infinite():
     image = np.array([[[-3e38, 0, 3e38]]], np.float32)
     out, _ = feed(image, Normalization("min_max"))
     np.testing.assert_allclose(out, [[[0, 0.5, 1]]], atol=1e-6)
+
+
+@pytest.mark.parametrize("marker", [2**64 - 1, 2**53 + 1])
+def test_64_bit_markers_of_missing_data_are_compared_exactly(marker):
+    pixels = np.array([[[marker, marker - 1]]], np.uint64)
+    feeder = Feeder(map_channels(1, 1), Affine((0.0,), (1.0,), False), marker, "float32")
+    np.testing.assert_array_equal(feeder.invalid(pixels), [[True, False]])

@@ -173,3 +173,13 @@ def test_there_is_nothing_to_tell_about_an_ordinary_image():
     normalization = Normalization("percentile", low=1, high=99)
     stats = statistics(ramp(0, 255), normalization)
     assert normalization_notes(normalization, stats, np.uint8) == ()
+
+
+@pytest.mark.parametrize("dtype", [np.int32, np.uint32, np.int64, np.uint64])
+def test_the_largest_whole_number_of_a_dtype_becomes_one(dtype):
+    most = np.iinfo(dtype).max
+    assert full_range(dtype, float(most))[0] == float(most)
+
+
+def test_floats_beyond_any_camera_keep_a_finite_range():
+    assert full_range(np.float64, 1.7e308)[0] == 1.7e308

@@ -188,3 +188,9 @@ def test_the_image_is_left_as_it_is():
     image.setflags(write=False)
     measure(bands(image), percentiles(1, 99), nodata=5)
     np.testing.assert_array_equal(image, before)
+
+
+def test_values_at_the_ends_of_float64_have_a_finite_mean():
+    image = np.array([[[1.7e308, -1.7e308, 1.7e308, 1.7e308]]])
+    stats = measure(lambda: [image], Normalization("min_max"))
+    assert stats.joint.mean == pytest.approx(0.85e308)

@@ -72,6 +72,8 @@ class Normalization:
     eps: float = 0.0
 
     def __post_init__(self) -> None:
+        for field in fields(self):
+            object.__setattr__(self, field.name, _parsed(field.name, getattr(self, field.name)))
         _check(self)
 
     @property
@@ -118,7 +120,7 @@ class Normalization:
             )
         if "method" not in given:
             raise ModelError(f"The normalization names no method; use {_methods()}.")
-        return cls(**{key: _parsed(key, value) for key, value in given.items()})
+        return cls(**given)
 
     def to_json(self) -> dict[str, Any]:
         """Return the JSON-able form: the method and what differs from the defaults."""
@@ -155,16 +157,16 @@ def _methods() -> str:
 
 
 def _parsed(key: str, value: Any) -> Any:
-    """Bring one JSON value to the type of its field."""
+    """Bring one value, from JSON or numpy, to the type of its field."""
     if key == "method":
         return str(value)
     if key in ("clip", "per_channel"):
-        if not isinstance(value, bool):
+        if not isinstance(value, (bool, np.bool_)):
             raise ModelError(f"The normalization field '{key}' is {value!r}; use true or false.")
-        return value
+        return bool(value)
     try:
         if key in ("mean", "std"):
-            many = value if isinstance(value, (list, tuple)) else [value]
+            many = [value] if np.ndim(value) == 0 else value
             return tuple(float(v) for v in many)
         return float(value)
     except (TypeError, ValueError):

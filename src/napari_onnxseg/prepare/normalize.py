@@ -20,6 +20,9 @@ __all__ = ["Affine", "Normalization", "affine_for", "full_range", "normalization
 _ROUNDING = 1e-3
 """How far above 1 a float image may reach and still count as 0..1."""
 
+_MOST_BITS = 64
+"""Beyond these, floats were never whole numbers of a camera."""
+
 _SMALLEST_SPAN = 1e-30
 """Spans below are flat: their inverse would leave float32."""
 
@@ -78,6 +81,10 @@ def full_range(dtype: DTypeLike, maximum: float | None = None) -> tuple[float, s
     if kind.kind == "f" and maximum <= 1 + _ROUNDING:
         return 1.0, f"0..1 ({kind.name})"
     bits = max(8, floor(max(maximum, 0)).bit_length())
+    if bits > _MOST_BITS and kind.kind == "f":
+        return maximum, f"0..{maximum:g} ({kind.name})"
+    if kind.kind in "iu":  # the largest 64-bit values are rounded up as floats
+        bits = min(bits, 8 * kind.itemsize - (kind.kind == "i"))
     return float(2**bits - 1), f"0..{2**bits - 1} ({bits}-bit values in {kind.name})"
 
 

@@ -44,8 +44,9 @@ class Tally:
             self._count(count_leading(keys_of(values), key_bits(self.dtype)))
         if not self._counted:
             exact = values.astype(np.float64)
-            with np.errstate(over="ignore"):
+            with np.errstate(over="ignore", invalid="ignore"):
                 mean = float(exact.mean())
+                mean = mean if np.isfinite(mean) else float((exact / exact.size).sum())
                 squares = float(np.square(exact - mean).sum())
             self._merge(exact.size, mean, squares)
             self.minimum = min(self.minimum, float(values.min()))
@@ -96,7 +97,7 @@ class Tally:
         """Merge moments (Chan, Golub and LeVeque, 1983)."""
         total = self.count + count
         apart = mean - self.mean
-        self.mean += apart * count / total
+        self.mean += apart * (count / total)
         self.squares += squares + apart * apart * (self.count * count / total)
         self.count = total
 

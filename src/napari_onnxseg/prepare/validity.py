@@ -45,6 +45,6 @@ def _marked(seen: list[AnyArray], nodata: float | None) -> list[Mask]:
     dtype = seen[0].dtype
     with np.errstate(over="ignore", invalid="ignore"):
         value = np.asarray(nodata).astype(dtype)
-    if dtype.kind != "f" and float(value) != nodata:
+    if dtype.kind != "f" and value.item() != nodata:
         return []
     return [np.logical_and.reduce([plane == value for plane in seen])]
