@@ -109,10 +109,30 @@ def test_missing_data_is_transparent(saliency):
     assert result.rgba[130, 160, 3] > 200
 
 
+@pytest.mark.parametrize("value", [np.inf, -np.inf, np.nan])
+def test_an_alpha_that_is_not_finite_spreads_nowhere(saliency, value):
+    picture = np.dstack([disc() / 255, np.ones((200, 320))])
+    opaque = matte_image(picture, saliency, rgb=True)
+    picture[5:9, 5:9, 3] = value
+    holed = matte_image(picture, saliency, rgb=True)
+    np.testing.assert_array_equal(holed.rgba[20:, 20:], opaque.rgba[20:, 20:])
+
+
+def test_one_channel_that_holds_the_no_data_value_is_still_data(saliency):
+    picture = np.zeros((200, 320, 3), np.uint8)
+    picture[50:150, 80:240] = 255, 255, 200
+    plain = matte_image(picture, saliency, rgb=True)
+    marked = matte_image(picture, saliency, rgb=True, nodata=255)
+    np.testing.assert_array_equal(marked.rgba, plain.rgba)
+
+
 @pytest.mark.parametrize(
     ("choices", "message"),
     [
         ({"feather_px": -1}, "feather"),
+        ({"feather_px": float("nan")}, "feather"),
+        ({"feather_px": 1e9}, "feather must lie between 0 and the 32 px"),
+        ({"index": (0,)}, "has 1 entries"),
         ({"threshold": 0.0}, "between 0 and 1"),
         ({"background": "no-colour"}, "no-colour"),
         ({"model": "unet-nuclei"}, "segment"),

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
-from napari_onnxseg.runtime.session import open_session
 
 import nets
 from napari_onnxseg import segment_image
@@ -22,6 +21,7 @@ from napari_onnxseg.pipeline.cancel import Cancel
 from napari_onnxseg.pipeline.job import SegmentJob
 from napari_onnxseg.pipeline.semantic import segment
 from napari_onnxseg.prepare.normalize import Normalization
+from napari_onnxseg.runtime.session import open_session
 
 RAW = Normalization("none")
 RNG = np.random.default_rng(20240917)

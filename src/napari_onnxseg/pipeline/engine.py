@@ -6,11 +6,14 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
 
+import numpy as np
+
 from napari_onnxseg.cards.card import ModelCard
-from napari_onnxseg.errors import OutOfMemoryError
+from napari_onnxseg.errors import OutOfMemoryError, RunError
 from napari_onnxseg.pipeline.cancel import Cancel
 from napari_onnxseg.pipeline.job import Predictor
 from napari_onnxseg.runtime.session import OrtSession, open_session, release
+from napari_onnxseg.types import Batch, Scores
 
 
 @dataclass(frozen=True, slots=True)
@@ -19,6 +22,8 @@ class Engine:
 
     Parameters
     ----------
+    card : ModelCard
+        The model.
     predict : Predictor
         (N, C, ...) to (N, K, ...); safe to call from several threads.
     device : str
@@ -29,10 +34,39 @@ class Engine:
         Fallbacks and operators that left the device.
     """
 
+    card: ModelCard
     predict: Predictor
     device: str
     output_shape: tuple[int, ...] | None
     notes: tuple[str, ...]
+
+    def run(self, batch: Batch) -> Scores:
+        """Run the network once and check what it gives.
+
+        Parameters
+        ----------
+        batch : numpy.ndarray
+            (N, C, ...) network input.
+
+        Returns
+        -------
+        numpy.ndarray
+            (N, K, ...) scores.
+
+        Raises
+        ------
+        RunError
+            When that is not one set of scores a picture, with a plane for each class.
+        """
+        scores, output = self.predict(batch), self.card.output
+        given, classes = np.shape(scores), output.channels if "C" in output.layout else 1
+        wanted = (len(batch), classes or "K", *("?",) * (batch.ndim - 2))
+        if len(given) != batch.ndim or given[0] != len(batch) or classes not in (None, given[1]):
+            raise RunError(
+                f"'{self.card.name}' gave scores of shape {given} for input of {batch.shape}, "
+                f"({', '.join(map(str, wanted))}) is needed; correct its card or the predictor."
+            )
+        return scores
 
     def stop(self) -> None:
         """End calls under way, when the predictor can."""
@@ -80,17 +114,22 @@ def started(
         clean.
     """
     if predictor is not None:
-        yield Engine(predictor, "the predictor given", None, ())
+        yield Engine(card, predictor, "the predictor given", None, ())
         return
     try:
         session = open_session(card, device, threads=threads)
         with session.start() as run, cancel.calling(run.stop):
             shape = session.warm_up(batch_shape, run) if _worth_a_trial(session, card) else None
             cancel.check()
-            yield Engine(run, session.device, shape, session.notes)
+            yield Engine(card, run, session.device, shape, session.notes)
     except OutOfMemoryError:
         release(card.sha256)
         raise
+    except MemoryError as fault:
+        raise OutOfMemoryError(
+            "The computer ran out of memory during the run; choose a smaller tile, a smaller "
+            "batch or fewer workers."
+        ) from fault
 
 
 def _worth_a_trial(session: OrtSession, card: ModelCard) -> bool:

@@ -8,6 +8,7 @@ from pathlib import Path
 from typing import Any, Literal, Protocol
 
 from napari_onnxseg.cards.card import ModelCard
+from napari_onnxseg.pipeline.choices import settle_choices
 from napari_onnxseg.prepare.channels import ColourOrder
 from napari_onnxseg.prepare.normalize import Normalization
 from napari_onnxseg.tiling.region import Region
@@ -66,6 +67,11 @@ class SegmentJob:
         Also return the probability of the chosen class.
     objects : bool
         Also return separate objects, when the card says how.
+
+    Raises
+    ------
+    ChoiceError
+        When a choice is of another kind; numbers out of range are refused by the plan.
     """
 
     model: str | Path
@@ -86,6 +92,9 @@ class SegmentJob:
     threshold: float = 0.5
     confidence: bool = False
     objects: bool = False
+
+    def __post_init__(self) -> None:
+        settle_choices(self)
 
 
 @dataclass(frozen=True, slots=True)
@@ -121,6 +130,11 @@ class MatteJob:
         Overrides the card.
     nodata : float, optional
         As in `SegmentJob`; such pixels come out transparent.
+
+    Raises
+    ------
+    ChoiceError
+        When a choice is of another kind; numbers out of range are refused by the plan.
     """
 
     model: str | Path = "u2netp"
@@ -136,6 +150,9 @@ class MatteJob:
     colour_order: ColourOrder | None = None
     normalization: Normalization | None = None
     nodata: float | None = None
+
+    def __post_init__(self) -> None:
+        settle_choices(self)
 
 
 @dataclass(frozen=True, slots=True)

@@ -135,11 +135,13 @@ def plan_matte(stack: ImageStack, card: ModelCard, job: MatteJob) -> MattePlan:
     """
     _refuse_misfits(stack, card, job)
     side = _side(card, stack.shape)
+    _refuse_feather(job.feather_px, max(side))
+    indices = tuple(stack.indices(job.index))
     leading = result_leading(stack, job.index)
     return MattePlan(
         card=card,
         job=job,
-        indices=tuple(stack.indices(job.index)),
+        indices=indices,
         leading=leading,
         shape=stack.shape,
         channels=_channels(stack, card.input.channels or 3, job, card),
@@ -163,15 +165,19 @@ def _refuse_misfits(stack: ImageStack, card: ModelCard, job: MatteJob) -> None:
         )
     if len(stack.shape) != 2:
         raise ImageError(f"A cut-out works on planes, this image is planned as {stack.shape}.")
-    if job.feather_px < 0:
-        raise ChoiceError(
-            f"The feather must not be negative, got {job.feather_px}; "
-            f"use {', '.join(map(str, FEATHERS_PX))} px."
-        )
     if job.threshold is not None and not 0 < job.threshold < 1:
         raise ChoiceError(f"The threshold must lie between 0 and 1, got {job.threshold}.")
     if job.workers is not None and job.workers < 1:
         raise ChoiceError(f"The number of workers must be at least 1, got {job.workers}.")
+
+
+def _refuse_feather(feather_px: float, side: int) -> None:
+    """Raise for an edge that is negative, no number, or wider than all that the model sees."""
+    if not 0 <= feather_px <= side:
+        raise ChoiceError(
+            f"The feather must lie between 0 and the {side} px that the model sees, got "
+            f"{feather_px}; use {', '.join(map(str, FEATHERS_PX))} px."
+        )
 
 
 def _channels(stack: ImageStack, count: int, job: MatteJob, card: ModelCard) -> ChannelMap:

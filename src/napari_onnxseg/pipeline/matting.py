@@ -183,13 +183,13 @@ def _alpha(desk: _Desk, source: ImageSource) -> Alpha:
     plan = desk.plan
     desk.cancel.check()
     with desk.watch.stage("prepare"):
-        read = partial(read_clean, source, plan.job.nodata)
+        read = partial(read_clean, source, desk.feeder)
         small = shrink_to(read, source.shape, plan.side)
         shape = (plan.batch, plan.channels.model_channels, *plan.side)
         batch = np.zeros(shape, plan.card.input.dtype)
         desk.feeder.fill(small, batch[0])
     with desk.watch.stage("run"):
-        scores = desk.engine.predict(batch[:1])[0]
+        scores = desk.engine.run(batch[:1])[0]
     with desk.watch.stage("decode"):
         alpha = _subject(plan.card, to_probabilities(scores, plan.card.scores))
         _note_findings(desk, alpha)

@@ -63,15 +63,15 @@ def painter_for(
     return replace(unit, affine=replace(unit.affine, gain=gain))
 
 
-def read_clean(source: ImageSource, nodata: float | None, first: int, last: int) -> Pixels:
-    """Read whole rows with 0 wherever the image has no data, so that nothing spreads.
+def read_clean(source: ImageSource, feeder: Feeder, first: int, last: int) -> Pixels:
+    """Read whole rows with 0 wherever a pixel is no data, so that nothing spreads.
 
     Parameters
     ----------
     source : ImageSource
         The plane.
-    nodata : float or None
-        Value of pixels that are no data.
+    feeder : Feeder
+        Tells which pixels are no data.
     first, last : int
         Rows, half open.
 
@@ -81,7 +81,7 @@ def read_clean(source: ImageSource, nodata: float | None, first: int, last: int)
         (C, last - first, X), dtype of the source.
     """
     pixels = source.read(Region((first, 0), (last, source.shape[1])))
-    valid = np.isfinite(pixels) if pixels.dtype.kind == "f" else None
-    if nodata is not None:
-        valid = (pixels != nodata) & (True if valid is None else valid)
-    return pixels if valid is None else np.where(valid, pixels, pixels.dtype.type(0))
+    empty = feeder.invalid(pixels)
+    if pixels.dtype.kind == "f":  # also in channels that the network does not see
+        empty = ~np.isfinite(pixels) | (False if empty is None else empty)
+    return pixels if empty is None else np.where(empty, pixels.dtype.type(0), pixels)

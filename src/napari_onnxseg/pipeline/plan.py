@@ -126,9 +126,9 @@ def plan_segment(stack: ImageStack, card: ModelCard, job: SegmentJob) -> Segment
         When the choices, the image and the model do not fit together.
     """
     _refuse_misfits(stack, card, job)
-    batch, notes = _batch(card, job)
     indices = tuple(stack.indices(job.index))
     tiles = settle_tiles(stack.shape, card, job, planes=len(indices))
+    batch, notes = _batch(card, job, len(tiles))
     workers = min(job_threads(job.workers), ceil(len(tiles) * len(indices) / batch))
     return SegmentPlan(
         card=card,
@@ -196,11 +196,11 @@ def _refuse_scores(card: ModelCard, job: SegmentJob) -> None:
             )
 
 
-def _batch(card: ModelCard, job: SegmentJob) -> tuple[int, tuple[str, ...]]:
+def _batch(card: ModelCard, job: SegmentJob, tiles: int) -> tuple[int, tuple[str, ...]]:
     """Return tiles per run, and a note when the model's fixed batch overrules the user."""
     fixed = card.input.batch
     if fixed is None:
-        return job.batch or 1, ()
+        return min(job.batch or 1, tiles), ()
     if job.batch in (None, fixed):
         return fixed, ()
     return fixed, (f"'{card.name}' has a fixed batch of {fixed}; {job.batch} was asked for.",)
@@ -216,5 +216,7 @@ def _memory_bytes(
 ) -> int:
     """Estimate the network's working memory plus the results."""
     network = at_once * prod(tiles.tile) * max(card.geometry.bytes_per_px, 1.0)
+    if tiles.blends:  # the band of scores that is being added up
+        network += 4 * (card.output.channels or 1) * prod((tiles.tile[0], *tiles.padded[1:]))
     per_px = label_dtype(len(card.classes) or 2).itemsize + job.confidence + 6 * job.objects
     return int(network + planes * prod(stack.shape) * per_px)

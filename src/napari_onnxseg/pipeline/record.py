@@ -9,6 +9,7 @@ from dataclasses import fields, is_dataclass
 from datetime import UTC, datetime
 from functools import cache
 from importlib.metadata import PackageNotFoundError, version
+from math import isfinite
 from pathlib import Path
 from threading import Lock
 from typing import Any
@@ -81,6 +82,8 @@ def plain(value: Any) -> Any:
         return [plain(v) for v in value]
     if isinstance(value, Path):
         return value.name
+    if isinstance(value, float) and not isfinite(value):
+        return str(value)  # JSON has no word for it
     return value
 
 

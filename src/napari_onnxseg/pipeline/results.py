@@ -96,7 +96,10 @@ class Outputs:
             part = getattr(block, name)
             if part is not None:
                 self.arrays[name].write(position, block.region, part)
-        self.counts += block.counts
+        more = len(block.counts) - len(self.counts)
+        if more > 0:  # class ids that the card does not know
+            self.counts = np.pad(self.counts, (0, more))
+        self.counts[: len(block.counts)] += block.counts
         self.nonfinite += block.nonfinite
 
     def separate(self, position: Position) -> None:
@@ -119,8 +122,15 @@ class Outputs:
             threshold=plan.job.threshold if plan.card.output.channels == 1 else None,
         )
         names = {c.id: c.name for c in plan.card.classes}
-        ordered = [names.get(i, f"class {i}") for i in range(self.decoder.classes)]
-        return diagnose(self.counts, self.nonfinite, feed, ordered)
+        ordered = [names.get(i, f"class {i}") for i in range(len(self.counts))]
+        found = diagnose(self.counts, self.nonfinite, feed, ordered)
+        if len(self.counts) == self.decoder.classes:
+            return found
+        unknown = (
+            f"The model gave class ids up to {len(self.counts) - 1}, its card names "
+            f"{len(names)} classes: add the others to the card."
+        )
+        return (*found, unknown)
 
 
 def result_leading(stack: ImageStack, index: tuple[int | None, ...] | None) -> tuple[int, ...]:

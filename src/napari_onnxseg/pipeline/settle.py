@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from math import ceil, prod
 
 from napari_onnxseg.cards.card import ModelCard
-from napari_onnxseg.errors import TileError
+from napari_onnxseg.errors import ChoiceError, TileError
 from napari_onnxseg.pipeline.job import SegmentJob
 from napari_onnxseg.pipeline.words import px_words
 from napari_onnxseg.runtime.doctor import physical_cores
@@ -18,6 +18,9 @@ BUDGET_BYTES = 1_000_000_000
 
 BLEND_SIDE_PX = 1024
 """Largest automatic tile side of networks that cannot be tiled exactly."""
+
+MOST_WORKERS = 256
+"""Threads that are never more than any machine can use."""
 
 WORKER_GAIN = 1.15
 """How much faster N tiles on N threads are than one tile on N threads (2 cores, measured)."""
@@ -85,7 +88,7 @@ def tile_notes(card: ModelCard, plan: TilePlan) -> tuple[str, ...]:
             else f"tiles are cropped by {px_words(plan.halo)}"
         )
         return (f"'{card.name}' cannot be tiled exactly ({why}): {how}.",)
-    if plan.blends:
+    if plan.blends and not _is_exact(card, plan.tile, _exact_halo(card), plan.shape):
         return (
             f"Tiles of {px_words(plan.tile)} are too small for the {px_words(card.geometry.halo)} "
             f"halo that '{card.name}' needs: they share {px_words(plan.overlap)} and are blended.",
@@ -102,6 +105,11 @@ def tile_notes(card: ModelCard, plan: TilePlan) -> tuple[str, ...]:
 
 def job_threads(workers: int | None) -> int:
     """Return how many threads a run may use: the user's number or the physical cores."""
+    if workers is not None and workers > MOST_WORKERS:
+        raise ChoiceError(
+            f"At most {MOST_WORKERS} workers can be started, got {workers}; "
+            f"this computer has {physical_cores()} cores, so leave it to automatic."
+        )
     return workers or physical_cores()
 
 

@@ -164,7 +164,7 @@ def _seen(bench: Bench, plane: Plane, tiles: list[Tile]) -> list[_Seen]:
             for tile, out in zip(tiles, batch, strict=True)
         ]
     with bench.watch.stage("run"):
-        scores = bench.engine.predict(batch)
+        scores = bench.engine.run(batch)
     return [_Seen(plane, *seen) for seen in zip(tiles, scores, masks, strict=True)]
 
 
