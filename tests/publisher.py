@@ -14,7 +14,8 @@ class Publisher:
     """What it holds, how it behaves, and what it was asked for.
 
     ``breaks`` holds, for each request to come, after how many bytes of the body the
-    connection is lost; ``stalls`` likewise after how many bytes it falls silent.
+    connection is lost; ``stalls`` likewise after how many bytes it falls silent. ``piece`` is
+    the most that it gives when it is asked for a part.
     """
 
     content: bytes
@@ -26,6 +27,7 @@ class Publisher:
     redirects: dict[str, str] = field(default_factory=dict)
     length_said: bool = True
     range_said: str = ""
+    piece: int | None = None
     asked: list[tuple[str, str | None]] = field(default_factory=list)
     released: Event = field(default_factory=Event)
     host: str = "127.0.0.1"
@@ -91,12 +93,12 @@ class _Handler(BaseHTTPRequestHandler):
         self._send(here, start)
 
     def _send(self, here: Publisher, start: int) -> None:
-        body = here.content[start:]
+        body = here.content[start:][: here.piece if start else None]
         self.send_response(206 if start else 200)
         self.send_header("Content-Type", here.kind)
         if start:
-            stop = len(here.content)
-            said = here.range_said or f"bytes {start}-{stop - 1}/{stop}"
+            said = f"bytes {start}-{start + len(body) - 1}/{len(here.content)}"
+            said = here.range_said or said
             self.send_header("Content-Range", said)
         if here.length_said:
             self.send_header("Content-Length", str(len(body)))

@@ -139,6 +139,15 @@ def test_an_answer_from_another_place_of_the_file_is_not_glued_on(models, publis
     assert publisher.starts == ["bytes=1000-", None]
 
 
+def test_a_server_that_gives_small_parts_is_asked_for_each(models, publisher):
+    models.mkdir()
+    (models / "toy.onnx.part").write_bytes(NOISE[:1000])
+    publisher.piece = 100_000
+    _, path = whole(download(offered(publisher)))
+    assert path.read_bytes() == NOISE
+    assert publisher.starts == ["bytes=1000-", "bytes=101000-"]
+
+
 def test_a_wrong_file_is_deleted(models, publisher):
     with pytest.raises(DownloadError, match=r"not the published 'toy' \(md5:.* was deleted"):
         whole(download(offered(publisher, content=b"something else")))
