@@ -41,11 +41,11 @@ def end_with(subject: Subject, ending: Ending) -> str:
         When the axis of classes is not known, or values are cut on the way.
     """
     graph = subject.model.graph
-    if subject.target is None or subject.channel_axis is None:
-        raise Stuck("which axis of the output holds classes is not known")
-    chain = activations(graph, subject.target.name)
+    chain = activations(graph, subject.target.name) if subject.target else []
     if chain and chain[0].op_type == "ArgMax":
         raise Stuck("the network decides on classes itself (ArgMax)")
+    if subject.target is None or subject.channel_axis is None:
+        raise Stuck("which axis of the output holds classes is not known")
     first = chain[-1] if chain else None
     rightly = first is not None and _is(first, ending, subject)
     extra = chain[:-1] if rightly else chain

@@ -13,6 +13,7 @@ from math import prod
 
 import onnx
 
+from napari_onnxseg.errors import ModelError
 from napari_onnxseg.graph.fold import StaticGraph, fold
 from napari_onnxseg.graph.hard_sizes import hard_reshape, hard_resize, hard_sizes, words
 from napari_onnxseg.graph.mend_reshape import follow_reshape
@@ -238,11 +239,11 @@ def _verify(model: onnx.ModelProto, subject: Subject, sizes: Sizes, names: Seque
             raise Stuck(f"{words(node)} does not follow the size of the input")
     if any(before.shapes.get(name) != small.shapes.get(name) for name in names):
         raise Stuck("the output would have another shape")
-    _refuse_breakers(model, subject, sizes)
     for name in names:
         grown = sum(a != b for a, b in zip(small.shapes[name], large.shapes[name], strict=True))
         if name == (subject.target.name if subject.target else "") and grown != len(sizes.freed):
             raise Stuck(f"the output '{name}' does not follow the size of the input")
+    _refuse_breakers(model, subject, sizes)
 
 
 def _refuse_breakers(model: onnx.ModelProto, subject: Subject, sizes: Sizes) -> None:
@@ -252,7 +253,10 @@ def _refuse_breakers(model: onnx.ModelProto, subject: Subject, sizes: Sizes) -> 
         return
     pairs = zip(probe.layout, probe.dims, strict=True)
     dims = tuple(None if axis in sizes.freed else length for axis, length in pairs)
-    seen = analyse(model, replace(probe, dims=dims), subject.path.parent)
+    try:
+        seen = analyse(model, replace(probe, dims=dims), subject.path.parent)
+    except ModelError as error:
+        raise Stuck(str(error)) from error
     known = {words.split(" (")[0] for words in view.breakers}
     new = [words for words in seen.breakers if words.split(" (")[0] not in known]
     if new:
