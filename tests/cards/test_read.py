@@ -228,3 +228,22 @@ def test_batch_does_not_change_the_memory_of_one_picture(tmp_path):
     free = load_card(nets.unet(tmp_path / "a.onnx")).geometry.bytes_per_px
     fixed = load_card(nets.unet(tmp_path / "b.onnx", batch=4)).geometry.bytes_per_px
     assert np.isclose(free, fixed)
+
+
+@pytest.mark.parametrize("content", ["{", "[]", "{}"])
+def test_a_card_asked_for_by_its_own_name_must_be_one(tmp_path, content):
+    path = nets.two_class(tmp_path / "a.onnx").with_suffix(".json")
+    path.write_text(content, encoding="utf-8")
+    with pytest.raises(ModelError, match=r"a\.json"):
+        load_card(path)
+
+
+def test_a_card_saved_with_a_byte_order_mark_is_read(tmp_path):
+    path = nets.two_class(tmp_path / "a.onnx")
+    path.with_suffix(".json").write_text('{"format": 1, "title": "Marked"}', encoding="utf-8-sig")
+    assert load_card(path).title == "Marked"
+
+
+def test_the_root_of_the_disk_is_a_folder_and_no_model():
+    with pytest.raises(ModelError, match="is a folder"):
+        load_card(Path.home().anchor)

@@ -83,3 +83,10 @@ def test_weights_outside_the_folder_are_refused(tmp_path, location):
     path.write_bytes(model.SerializeToString())
     with pytest.raises(ModelError, match="outside its own folder"):
         read_model(path)
+
+
+def test_weights_cut_short_are_named_with_what_is_missing(tmp_path):
+    path = with_side_file(tmp_path)
+    (tmp_path / "weights.bin").write_bytes(b"1234")
+    with pytest.raises(ModelError, match=r"'weights.bin' .* cut short: it has 4 bytes"):
+        read_model(path)

@@ -240,3 +240,28 @@ def test_weights_in_a_side_file_are_found_from_any_folder(tmp_path, monkeypatch)
     release()
     with pytest.raises(ModelError, match=r"net\.data"):
         open_session(load_card(path))
+
+
+def test_replaced_weights_beside_the_same_graph_are_loaded_anew(tmp_path):
+    def exported(seed):
+        model = onnx.load(nets.unet(tmp_path / "plain.onnx", seed=seed))
+        path = tmp_path / "model.onnx"
+        (tmp_path / "model.data").unlink(missing_ok=True)
+        onnx.save(model, path, save_as_external_data=True, location="model.data", size_threshold=0)
+        return load_card(path)
+
+    batch = pixels(1, 1, 16, 16)
+    first = exported(1)
+    open_session(first).run(batch)
+    second = exported(2)
+    assert first.sha256 == second.sha256
+    anew = open_session(second).run(batch)
+    assert np.array_equal(anew, open_session(load_card(tmp_path / "plain.onnx")).run(batch))
+
+
+def test_a_replaced_model_is_not_kept_in_memory(tmp_path):
+    path = tmp_path / "model.onnx"
+    old = weakref.ref(open_session(load_card(nets.unet(path, seed=1))))
+    open_session(load_card(nets.unet(path, seed=2)))
+    gc.collect()
+    assert old() is None

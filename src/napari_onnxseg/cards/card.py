@@ -197,6 +197,8 @@ class ModelCard:
         Where each field above came from.
     notes : tuple of str
         Sentences the user should read: guesses and contradictions.
+    side_files : tuple of str
+        Files beside the model that hold its weights.
     """
 
     name: str
@@ -218,3 +220,4 @@ class ModelCard:
     origin: str = ""
     facts: Mapping[str, Fact] = field(default_factory=dict)
     notes: tuple[str, ...] = ()
+    side_files: tuple[str, ...] = ()

@@ -125,7 +125,7 @@ def is_card(path: Path) -> bool:
         False for other JSON and for what cannot be read.
     """
     try:
-        content = json.loads(path.read_text(encoding="utf-8"))
+        content = json.loads(path.read_text(encoding="utf-8-sig"))
     except (OSError, ValueError):
         return False
     return isinstance(content, dict) and "format" in content
@@ -150,11 +150,11 @@ def read_description(path: Path) -> Description:
         Naming the file and the entry that is unknown or not allowed.
     """
     try:
-        return _parse(json.loads(path.read_text(encoding="utf-8")))
-    except json.JSONDecodeError as error:
-        raise ModelError(f"'{path}' is not valid JSON ({error}); correct or remove it.") from None
+        return _parse(json.loads(path.read_text(encoding="utf-8-sig")))
     except ModelError as error:
         raise ModelError(f"The card '{path}' cannot be used: {error}") from None
+    except ValueError as error:
+        raise ModelError(f"'{path}' is not valid JSON ({error}); correct or remove it.") from None
 
 
 def _parse(content: Any) -> Description:

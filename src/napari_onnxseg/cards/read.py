@@ -108,7 +108,11 @@ def _model_file(model: str | Path) -> Path:
     if named and Path(text).suffix not in (".onnx", ".json"):
         return find(text)
     path = Path(model).expanduser().absolute()
+    if path.is_dir():
+        raise ModelError(f"'{path}' is a folder; choose the .onnx file in it.")
     if path.suffix == ".json":
+        if path.exists():
+            read_description(path)  # a card asked for by its own name must be one
         path = path.with_suffix(".onnx")
     if not path.exists():
         raise ModelNotFoundError(f"There is no model file '{path}'.")
@@ -136,8 +140,6 @@ def _with_name(path: Path, sha256: str, told: Description) -> tuple[Description,
 
 
 def _checked_hash(path: Path, told: Description) -> str:
-    if path.is_dir():
-        raise ModelError(f"'{path}' is a folder; choose the .onnx file in it.")
     status = path.stat()
     sha256 = _hash(path, status.st_mtime_ns, status.st_size)
     if told.sha256 and told.sha256.lower() != sha256:
@@ -209,6 +211,7 @@ def _assemble(path: Path, sha256: str, told: Description, reading: Reading, note
         licence=told.licence,
         origin=told.origin,
         facts=facts,
+        side_files=reading.facts.external_data,
         notes=tuple(
             n
             for n in (note, *reading.notes, *heard, _name_note(facts), _size_note(told, task))

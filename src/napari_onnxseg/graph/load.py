@@ -32,6 +32,7 @@ def read_model(path: Path) -> onnx.ModelProto:
     """
     model = parse_model(path)
     require_side_files(side_files(model), path)
+    _refuse_cut_short(model, path)
     return model
 
 
@@ -95,6 +96,20 @@ def _objections(path: Path) -> Iterator[tuple[bool, ModelError]]:
         zipfile.is_zipfile(path),
         ModelError(f"'{path}' is a zip archive, not an ONNX file; unpack it and choose the .onnx."),
     )
+
+
+def _refuse_cut_short(model: onnx.ModelProto, path: Path) -> None:
+    """Raise when a side file ends before a tensor that it should hold."""
+    for tensor in model.graph.initializer:
+        if tensor.data_location == onnx.TensorProto.EXTERNAL:
+            told = {entry.key: entry.value for entry in tensor.external_data}
+            needed = int(told.get("offset", 0)) + int(told.get("length", 0))
+            size = (path.parent / told["location"]).stat().st_size
+            if size < needed:
+                raise ModelError(
+                    f"'{told['location']}' beside '{path.name}' is cut short: it has {size} bytes "
+                    f"where at least {needed} are needed; export or download both files again."
+                )
 
 
 def require_side_files(locations: Iterable[str], path: Path) -> None:

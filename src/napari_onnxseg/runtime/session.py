@@ -17,7 +17,8 @@ from napari_onnxseg.runtime.build import build
 from napari_onnxseg.runtime.faults import translate
 from napari_onnxseg.types import AnyArray, Batch, Scores
 
-Key = tuple[Path, str, TensorSpec, TensorSpec, str, int]
+Stamp = tuple[tuple[str, int, int], ...]
+Key = tuple[Path, str, Stamp, TensorSpec, TensorSpec, str, int]
 
 
 class Run:
@@ -230,10 +231,12 @@ def open_session(card: ModelCard, device: str = "auto", *, threads: int = 1) -> 
     DeviceError
         When the device asked for cannot run it.
     """
-    key = (card.path, card.sha256, card.input, card.output, device.lower(), threads)
+    stamp = _stamp(card)
+    key = (card.path, card.sha256, stamp, card.input, card.output, device.lower(), threads)
     with _lock:
         found = _opened.get(key)
         if found is None:
+            _outdated(card, stamp)
             found = _opened[key] = OrtSession(card, device, threads)
     return found
 
@@ -250,6 +253,20 @@ def release(sha256: str | None = None) -> None:
         for key in [key for key in _opened if sha256 in (None, key[1])]:
             _opened.pop(key).close()
     gc.collect()
+
+
+def _stamp(card: ModelCard) -> Stamp:
+    """Return what changes when weights beside the model are replaced."""
+    paths = [card.path.parent / name for name in card.side_files]
+    files = [(path.name, path.stat()) for path in paths if path.exists()]
+    return tuple((name, state.st_mtime_ns, state.st_size) for name, state in files)
+
+
+def _outdated(card: ModelCard, stamp: Stamp) -> None:
+    """Stop handing out what was loaded from this path before its files were replaced."""
+    for key in [key for key in _opened if key[0] == card.path]:
+        if key[1:3] != (card.sha256, stamp):
+            del _opened[key]
 
 
 def _forget(session: OrtSession) -> None:
