@@ -9,6 +9,7 @@ from typing import Annotated, Any
 
 import typer
 
+from napari_onnxseg.cli.asked import CheckAsked, MendAsked, with_record
 from napari_onnxseg.cli.faults import told
 from napari_onnxseg.cli.files import CutOutFiles, Files
 from napari_onnxseg.cli.options import OPTIONS, with_choices
@@ -123,6 +124,24 @@ def _remove(
 
     with told(as_json):
         remove_one(name, yes, as_json)
+
+
+@models.command("check")
+@with_record(CheckAsked)
+def _check(asked: CheckAsked) -> None:
+    """Say what is wrong with a model file, what it means, and how to export it again."""
+    from napari_onnxseg.cli.checking import check_file
+
+    check_file(asked)
+
+
+@models.command("mend")
+@with_record(MendAsked)
+def _mend(asked: MendAsked) -> None:
+    """Write a mended copy of a model file; what is not asked for is done where provable."""
+    from napari_onnxseg.cli.mending import mend_file
+
+    mend_file(asked)
 
 
 @app.command("doctor")
