@@ -14,7 +14,8 @@ from napari_onnxseg.prepare.normalize import Normalization
 Task = Literal["semantic", "matting"]
 Layout = Literal["NCHW", "NHWC", "NCDHW", "NDHWC", "NHW", "NDHW"]
 ScoreKind = Literal["logits", "probabilities", "labels"]
-Fact = Literal["user", "card", "file name", "graph", "assumed"]
+Fact = Literal["user", "card", "package", "metadata", "file name", "graph", "assumed"]
+"""Where something is known from; an earlier one wins, but the graph over all for tensors."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -158,6 +159,26 @@ class Sizing:
 
 
 @dataclass(frozen=True, slots=True)
+class Suggested:
+    """What the author of a model runs it with; a user's own choices win.
+
+    Parameters
+    ----------
+    tile : tuple of int or None
+        Sides the network was trained on, in pixels; followed where the graph does not allow
+        exact tiles, because there the size of a tile changes the answer.
+    halo : tuple of int or None
+        Pixels per side that are not to be trusted; the least halo of tiles that are blended.
+    threshold : float or None
+        For one-channel models: the probability above which a pixel is foreground.
+    """
+
+    tile: tuple[int, ...] | None = None
+    halo: tuple[int, ...] | None = None
+    threshold: float | None = None
+
+
+@dataclass(frozen=True, slots=True)
 class ModelCard:
     """A model and every fact that a run needs.
 
@@ -191,9 +212,15 @@ class ModelCard:
         How to separate objects, when the model is made for it.
     sizing : Sizing or None
         What a whole picture is brought to, for a cut-out network with free sides.
+    pixel_size : tuple of float and str, or None
+        Side of a pixel of the training images and its unit, such as ``(5.5, "cm")``.
+    suggested : Suggested or None
+        What the author runs it with.
     licence, origin : str
         Terms, and who made it from what.
-    facts : mapping of str to {"user", "card", "file name", "graph", "assumed"}
+    extra : mapping of str to str
+        Entries of the file that no reader knows, for people.
+    facts : mapping of str to Fact
         Where each field above came from.
     notes : tuple of str
         Sentences the user should read: guesses and contradictions.
@@ -216,8 +243,11 @@ class ModelCard:
     classes: tuple[ClassInfo, ...] = ()
     objects: ObjectRule | None = None
     sizing: Sizing | None = None
+    pixel_size: tuple[float, str] | None = None
+    suggested: Suggested | None = None
     licence: str = ""
     origin: str = ""
+    extra: Mapping[str, str] = field(default_factory=dict)
     facts: Mapping[str, Fact] = field(default_factory=dict)
     notes: tuple[str, ...] = ()
     side_files: tuple[str, ...] = ()

@@ -9,8 +9,9 @@ from pathlib import Path
 from typing import Literal
 
 from napari_onnxseg.cards.card import Task
+from napari_onnxseg.cards.description import Description
 from napari_onnxseg.cards.layers import layered
-from napari_onnxseg.cards.native import Description, is_card, read_description
+from napari_onnxseg.cards.native import is_card, read_description
 from napari_onnxseg.cards.offers import OFFERS, Offer, known_by_name
 from napari_onnxseg.errors import ModelError, ModelNotFoundError
 

@@ -6,7 +6,7 @@ from dataclasses import fields
 from typing import Any
 
 from napari_onnxseg.cards.card import Fact
-from napari_onnxseg.cards.native import Description, TensorHints
+from napari_onnxseg.cards.description import Description, TensorHints
 
 
 def layered(*sources: Description) -> Description:

@@ -7,7 +7,7 @@ from dataclasses import dataclass, replace
 from typing import Generic, TypeVar
 
 from napari_onnxseg.cards.card import ClassInfo, Fact, ScoreKind, Task, TensorSpec
-from napari_onnxseg.cards.native import Description
+from napari_onnxseg.cards.description import Description
 from napari_onnxseg.cards.rembg import IMAGENET
 from napari_onnxseg.graph.inspect import GraphFacts
 from napari_onnxseg.graph.receptive import Receptive

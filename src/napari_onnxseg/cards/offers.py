@@ -8,7 +8,7 @@ from pathlib import Path
 
 from napari_onnxseg.cards import rembg
 from napari_onnxseg.cards.card import Task
-from napari_onnxseg.cards.native import Description
+from napari_onnxseg.cards.description import Description
 from napari_onnxseg.cards.pins import read_pin
 from napari_onnxseg.errors import ModelNotFoundError
 

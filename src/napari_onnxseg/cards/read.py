@@ -11,6 +11,7 @@ from typing import Any
 
 from napari_onnxseg.cards.card import Fact, Geometry, ModelCard, Task, TensorSpec
 from napari_onnxseg.cards.catalog import find, list_models
+from napari_onnxseg.cards.description import Description, TensorHints
 from napari_onnxseg.cards.layers import layered
 from napari_onnxseg.cards.meaning import (
     Finding,
@@ -20,7 +21,7 @@ from napari_onnxseg.cards.meaning import (
     scores_of,
     task_of,
 )
-from napari_onnxseg.cards.native import Description, TensorHints, is_card, read_description
+from napari_onnxseg.cards.native import is_card, read_description
 from napari_onnxseg.cards.offers import known_by_name
 from napari_onnxseg.cards.pins import require_pinned
 from napari_onnxseg.cards.rembg import fits

@@ -14,7 +14,7 @@ import re
 from dataclasses import dataclass
 
 from napari_onnxseg.cards.card import ClassInfo, Fact, ScoreKind, Sizing, Task, TensorSpec
-from napari_onnxseg.cards.native import Description, TensorHints
+from napari_onnxseg.cards.description import Description, TensorHints
 from napari_onnxseg.prepare.normalize import Normalization
 
 IMAGENET = Normalization("mean_std", mean=(0.485, 0.456, 0.406), std=(0.229, 0.224, 0.225))

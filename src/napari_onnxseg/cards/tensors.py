@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from typing import cast
 
 from napari_onnxseg.cards.card import Fact, Layout, TensorSpec
-from napari_onnxseg.cards.native import TensorHints
+from napari_onnxseg.cards.description import TensorHints
 from napari_onnxseg.errors import ModelError
 from napari_onnxseg.graph.inspect import GraphFacts, TensorFacts
 from napari_onnxseg.graph.layout import LAYOUTS, Evidence, plausible_layouts
