@@ -7,6 +7,7 @@ from pathlib import Path
 
 from napari_onnxseg.graph.findings import Finding, Report, report
 from napari_onnxseg.graph.findings_file import (
+    about_form,
     about_kernels,
     about_operators,
     about_side_files,
@@ -65,6 +66,7 @@ def check_subject(subject: Subject, limits: Limits | None = None) -> Report:
 
 def _findings(subject: Subject, limits: Limits | None) -> Iterator[Finding]:
     yield from about_versions(subject, limits)
+    yield from about_form(subject)
     yield from about_operators(subject)
     yield from about_side_files(subject)
     for topic in (

@@ -85,6 +85,18 @@ def about_kernels(subject: Subject, limits: Limits | None) -> Iterator[Finding]:
         )
 
 
+def about_form(subject: Subject) -> Iterator[Finding]:
+    """Tell when the graph cannot be followed."""
+    if subject.malformed:
+        yield Finding(
+            "error",
+            "malformed",
+            subject.malformed,
+            "The model cannot be run, or not be relied on.",
+            advice.STANDARD,
+        )
+
+
 def about_operators(subject: Subject) -> Iterator[Finding]:
     """Name operators that no runtime of this plugin can know."""
     custom = [n for n in subject.nodes if n.domain not in STANDARD + EXTENDED]
@@ -161,7 +173,9 @@ def about_weights(subject: Subject) -> Iterator[Finding]:
 
 
 def bytes_of(tensor: onnx.TensorProto) -> int:
-    """Return the bytes that a tensor takes once loaded."""
+    """Return the bytes that a tensor takes once loaded; 0 when its type is unknown."""
+    if tensor.data_type not in TensorProto.DataType.values()[1:]:
+        return 0
     size: int = helper.tensor_dtype_to_np_dtype(tensor.data_type).itemsize
     count: int = prod(tensor.dims)
     return count * size

@@ -10,7 +10,7 @@ from typing import Any, Literal
 
 import onnx
 
-from napari_onnxseg.errors import ChoiceError
+from napari_onnxseg.errors import ChoiceError, ModelError
 from napari_onnxseg.graph.check import check
 from napari_onnxseg.graph.findings import Report, listed
 from napari_onnxseg.graph.load import read_model
@@ -172,6 +172,8 @@ def mend(
     load_weights(model, path)
     wanted = wanted or Wanted()
     draft = _Draft(subject_of(model, path, wanted), wanted)
+    if draft.subject.malformed:
+        raise ModelError(f"'{path.name}' cannot be mended: {draft.subject.malformed}")
     _repair(draft, choices, limits)
     final = draft.subject.model
     if draft.done:

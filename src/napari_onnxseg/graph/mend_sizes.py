@@ -204,8 +204,10 @@ def _follow_one(
     changed: onnx.GraphProto, node: onnx.NodeProto, small: StaticGraph, large: StaticGraph
 ) -> bool:
     """Rewrite one reshape unless it follows already; tell whether it was."""
-    before, after = small.shapes[node.input[0]], small.shapes[node.output[0]]
+    before, after = (small.shapes.get(name, ()) for name in (node.input[0], node.output[0]))
     grown = large.shapes[node.input[0]]
+    if len(before) != len(grown) or not after:
+        raise Stuck(f"{words(node)} has a size that the graph does not tell")
     moving = {axis for axis, length in enumerate(before) if grown[axis] != length}
     try:
         rule = lengths(before, after, moving)

@@ -17,6 +17,9 @@ from napari_onnxseg.graph.load import parse_model, require_side_files, side_file
 from napari_onnxseg.graph.probe import PROBES, Probe
 from napari_onnxseg.graph.receptive import Receptive, analyse
 
+LONGEST = 200
+"""Characters of a foreign message that are shown."""
+
 
 @dataclass(frozen=True, slots=True)
 class Limits:
@@ -73,6 +76,8 @@ class Subject:
         Tiling facts.
     trouble : str
         Why there is no view, in a sentence.
+    malformed : str
+        Why the graph cannot be followed at all, in a sentence.
     """
 
     path: Path
@@ -84,6 +89,7 @@ class Subject:
     graph: StaticGraph | None = None
     view: Receptive | None = None
     trouble: str = ""
+    malformed: str = ""
 
     @property
     def nodes(self) -> Iterator[onnx.NodeProto]:
@@ -145,16 +151,27 @@ def subject_of(model: onnx.ModelProto, path: Path, wanted: Wanted | None = None)
     -------
     Subject
         What is known of it.
+
+    Raises
+    ------
+    ModelError
+        When its declarations cannot be read.
     """
     wanted = wanted or Wanted()
     if model.functions:
         model = inliner.inline_local_functions(model)
-    facts = inspect(model)
+    facts = _declarations(model)
     source = facts.inputs[0] if len(facts.inputs) == 1 else None
     target = _target(facts, wanted.output, len(source.dims) if source else 4)
     probe = _probe(model.graph, source, target, wanted.layout) if source and target else None
     found = Subject(path, model, facts, source, target, probe)
-    return _measured(found, probe) if probe and _complete(model, path) else found
+    if probe is None or not _complete(model, path):
+        return found
+    try:
+        return _measured(found, probe)
+    except Exception as error:  # a graph that breaks the rules fails in as many ways as there are
+        reason = " ".join(f"{type(error).__name__}: {error}".split())[:LONGEST]
+        return replace(found, malformed=f"The graph breaks the rules of the format ({reason}).")
 
 
 def every_node(graph: onnx.GraphProto) -> Iterator[onnx.NodeProto]:
@@ -164,6 +181,27 @@ def every_node(graph: onnx.GraphProto) -> Iterator[onnx.NodeProto]:
         for attribute in node.attribute:
             for inner in (attribute.g, *attribute.graphs):
                 yield from every_node(inner)
+
+
+def _declarations(model: onnx.ModelProto) -> GraphFacts:
+    try:
+        _require_text(model.graph)
+        return inspect(model)
+    except (KeyError, UnicodeDecodeError) as error:
+        raise ModelError(
+            f"The declarations of the model are damaged ({error}); export or download it again."
+        ) from error
+
+
+def _require_text(graph: onnx.GraphProto) -> None:
+    """Raise when a name is no text, as in a file that was damaged."""
+    for node in every_node(graph):
+        for name in (node.op_type, node.domain, *node.input, *node.output):
+            if not isinstance(name, str):
+                name.decode()
+    for tensor in graph.initializer:
+        if not isinstance(tensor.name, str):
+            tensor.name.decode()
 
 
 def _target(facts: GraphFacts, name: str, rank: int) -> TensorFacts | None:
