@@ -186,3 +186,17 @@ def test_reading_leaves_the_image_unchanged():
     data.flags.writeable = False
     read_padded(as_stack(data).plane(()), Region((-3, -3), (13, 15)))
     np.testing.assert_array_equal(data, counted(10, 12))
+
+
+def test_a_masked_array_is_refused_before_its_mask_is_lost():
+    with pytest.raises(ImageError, match="filled"):
+        as_stack(np.ma.array(np.zeros((4, 4)), mask=np.eye(4)))
+
+
+def test_an_image_of_unknown_shape_is_refused():
+    import dask.array as da
+
+    rows = da.from_array(np.arange(9.0))
+    image = da.ones((9, 9))[rows > 3]
+    with pytest.raises(ImageError, match="compute_chunk_sizes"):
+        as_stack(image)

@@ -16,6 +16,7 @@ from napari_onnxseg.cards.read import load_card
 from napari_onnxseg.pipeline.job import SegmentJob
 from napari_onnxseg.pipeline.plan import plan_segment
 from napari_onnxseg.prepare.normalize import Normalization
+from netbuild import Net, save
 
 STEADY = settings(max_examples=25, deadline=None, derandomize=True)
 
@@ -88,3 +89,18 @@ def test_a_huge_image_is_planned_at_once():
     plan = plan_segment(stack, card, SegmentJob("unet-nuclei"))
     assert len(plan.tiles) > 1000
     assert time.perf_counter() - begin < 5
+
+
+@pytest.mark.parametrize("tile", [None, 20, 64])
+@pytest.mark.parametrize("shape", [(97, 131), (40, 300)])
+def test_a_network_that_shrinks_and_halves_is_tiled_exactly(tmp_path, tile, shape):
+    net = Net(["batch", 1, "y", "x"], seed=7)
+    last = net.random_conv("input", 1, 4, 4, pads=[0] * 4, strides=[2, 2])
+    last = net.random_conv(last, 4, 3, 1)
+    path = save(net.model({last: ("float32", ["batch", 3, "q", "p"])}), tmp_path / "half.onnx")
+    image = np.random.default_rng(7).random(shape, np.float32)
+    given = {"normalization": Normalization("none"), "confidence": True}
+    whole = segment_image(image, path, tile=tuple(n + n % 2 + 2 for n in shape), **given)
+    tiled = segment_image(image, path, tile=tile, **given)
+    np.testing.assert_array_equal(tiled.labels, whole.labels)
+    np.testing.assert_array_equal(tiled.confidence, whole.confidence)

@@ -1,5 +1,7 @@
+import re
 import time
 import tracemalloc
+from itertools import product
 
 import numpy as np
 import pytest
@@ -268,3 +270,24 @@ def test_small_tiles_are_chosen_only_when_memory_asks_for_them():
     assert min(choose_tile((5000, 5000), **facts, budget_bytes=1e9)) >= 256
     assert choose_tile((5000, 5000), **facts, budget_bytes=100 * 64 * 64) <= (256, 256)
     assert choose_tile((5000, 5000), **facts, budget_bytes=1) == (16, 16)
+
+
+@pytest.mark.parametrize("multiple", [1, 2, 4, 8])
+@pytest.mark.parametrize("shrink", range(6))
+def test_a_chosen_tile_is_always_a_legal_one(multiple, shrink):
+    halos = {shrink} | {h for h in range(0, 17, multiple) if h >= shrink}
+    for halo, budget in product(halos, (1e4, 1e9)):
+        facts = {"multiple": multiple, "halo": halo, "shrink": shrink}
+        tile = choose_tile((90, 300), **facts, bytes_per_px=10, budget_bytes=budget, smallest=16)
+        assert len(plan_tiles((90, 300), tile=tile, **facts)) >= 1
+
+
+@pytest.mark.parametrize("shrink", range(1, 4))
+@pytest.mark.parametrize("overlap", [0, 3])
+def test_the_tile_that_a_refusal_names_is_legal(shrink, overlap):
+    facts = {"halo": 6, "overlap": overlap, "multiple": 2, "shrink": shrink}
+    with pytest.raises(TileError) as refusal:
+        plan_tiles((90,), tile=13, **facts)
+    named = int(re.search(r"at least (\d+) px", str(refusal.value))[1])
+    assert named > 13
+    assert len(plan_tiles((90,), tile=named, **facts)) > 1

@@ -26,12 +26,23 @@ def shape_of(data: Any) -> tuple[int, ...]:
     Raises
     ------
     ImageError
-        For lists of arrays (multiscale images), empty arrays, and values that are no numbers.
+        For lists of arrays (multiscale images), masked or empty arrays, shapes that are not
+        known, and values that are no numbers.
     """
     if isinstance(data, Sequence) or not (hasattr(data, "shape") and hasattr(data, "dtype")):
         raise ImageError(
             f"An image must be one array with a shape and a dtype, got {type(data).__name__}; "
             "of a multiscale image, give one level."
+        )
+    if isinstance(data, np.ma.MaskedArray):
+        raise ImageError(
+            "The image is a masked array, whose mask would be lost; fill the masked pixels with "
+            "NaN or a no-data value first, as in image.filled(0) with nodata=0."
+        )
+    if any(length != length for length in data.shape):  # NaN: dask has not counted yet
+        raise ImageError(
+            f"The shape {data.shape} of the image is not known yet; call compute_chunk_sizes() "
+            "or compute() on it first."
         )
     shape = tuple(int(length) for length in data.shape)
     if 0 in shape:

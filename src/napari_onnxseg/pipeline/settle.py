@@ -10,7 +10,7 @@ from napari_onnxseg.errors import ChoiceError, TileError
 from napari_onnxseg.pipeline.job import SegmentJob
 from napari_onnxseg.pipeline.words import px_words
 from napari_onnxseg.runtime.doctor import physical_cores
-from napari_onnxseg.tiling.axis import per_axis
+from napari_onnxseg.tiling.axis import per_axis, smallest_tile
 from napari_onnxseg.tiling.plan import TilePlan, choose_tile, plan_tiles
 
 BUDGET_BYTES = 1_000_000_000
@@ -142,7 +142,7 @@ def _exact_halo(card: ModelCard) -> tuple[int, ...]:
     """Return the graph's halo, widened where scores are interpolated up to the image."""
     geometry = card.geometry
     return tuple(
-        h + (m if r < 1 else 0)
+        h if r >= 1 else ceil(h / m) * m + m
         for h, m, r in zip(geometry.halo, geometry.multiple, geometry.ratio, strict=True)
     )
 
@@ -151,11 +151,12 @@ def _is_exact(
     card: ModelCard, tile: Sequence[int], halo: Sequence[int], whole: Sequence[int]
 ) -> bool:
     """Tell whether tiles of this size can equal the whole image."""
+    geometry = card.geometry
     fits = all(
-        t >= w or t >= 2 * h + m
-        for t, h, w, m in zip(tile, halo, whole, card.geometry.multiple, strict=True)
+        t >= w or t >= smallest_tile(h, 0, m, s)
+        for t, h, w, m, s in zip(tile, halo, whole, geometry.multiple, geometry.shrink, strict=True)
     )
-    return fits and (card.geometry.exact or tuple(tile) == tuple(whole))
+    return fits and (geometry.exact or tuple(tile) == tuple(whole))
 
 
 def _automatic_tile(

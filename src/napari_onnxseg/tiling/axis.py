@@ -99,3 +99,16 @@ class Axis:
             return start, self.padded if last else self.first_end + number * self.step
         box = self.box(number)
         return box[0] + self.halo if number else 0, self.padded if last else box[1] - self.halo
+
+
+def smallest_tile(halo: int, overlap: int, multiple: int, shrink: int) -> int:
+    """Return the smallest tile that a second one can follow.
+
+    That is ``2 * halo + overlap + multiple``, or some pixels more where ``shrink`` keeps
+    starts and kept parts off the grid. Without ``shrink`` it is a multiple.
+    """
+    grain = 1 if shrink else multiple
+    side = -(-(2 * halo + overlap + 1) // grain) * grain
+    while Axis(0, side, halo, overlap, multiple, shrink).step < multiple:
+        side += grain
+    return side

@@ -8,7 +8,7 @@ from itertools import product
 from math import ceil, prod
 
 from napari_onnxseg.errors import TileError
-from napari_onnxseg.tiling.axis import Axis, Sides, padded_length, per_axis
+from napari_onnxseg.tiling.axis import Axis, Sides, padded_length, per_axis, smallest_tile
 from napari_onnxseg.tiling.region import Region
 from napari_onnxseg.tiling.size import choose_tile
 
@@ -258,8 +258,7 @@ def _check_multiple(name: str, value: int, multiple: int) -> None:
 
 def _too_small(axis: Axis) -> str:
     """Explain that halos and overlap leave no room, with the smallest tile that does."""
-    lost = 2 * axis.halo + axis.overlap
-    needed = ceil(lost / axis.multiple) * axis.multiple + axis.multiple
+    needed = smallest_tile(axis.halo, axis.overlap, axis.multiple, axis.shrink)
     shared = f" and an overlap of {axis.overlap} px" if axis.overlap else ""
     return (
         f"Tile {axis.tile} px leaves nothing beside two halos of {axis.halo} px{shared}; "

@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from napari_onnxseg.tiling.axis import Axis, Sides, padded_length, per_axis
+from napari_onnxseg.tiling.axis import Axis, Sides, padded_length, per_axis, smallest_tile
 
 _PER_AXIS = 96
 
@@ -86,7 +86,7 @@ def _candidates(
 ) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
     """Return tile sides and their tile counts, the smallest side of each count."""
     whole = ceil(length / multiple) * multiple + 2 * shrink
-    least = ceil((2 * halo + multiple) / multiple) * multiple
+    least = ceil(smallest_tile(halo, 0, multiple, shrink) / multiple) * multiple
     most = max(limits.largest // multiple * multiple, least)
     smallest_by_count = {1: whole} if whole <= most or whole <= least else {}
     for side in range(min(most, (whole - 1) // multiple * multiple), least - 1, -multiple):
