@@ -8,8 +8,8 @@ from napari_onnxseg.errors import ModelError
 from napari_onnxseg.prepare.convention import Method, Normalization
 
 EXAMPLES = [
-    Normalization("mean_std", mean=(0.5,), std=(0.2,))
-    if method == "mean_std"
+    Normalization(method, mean=(0.5,), std=(0.2,))
+    if method in ("mean_std", "standardize")
     else Normalization(method)
     for method in get_args(Method)
     if method != "window"
@@ -57,6 +57,8 @@ def test_only_what_differs_is_written():
         ({"method": "mean_std", "mean": [1, 2], "std": [1]}, "2 mean.* 1 std"),
         ({"method": "mean_std", "mean": 0.5, "std": 0}, "not above 0"),
         ({"method": "divide", "scale": 0}, "divides by 0"),
+        ({"method": "standardize", "scale": 0, "mean": 0, "std": 1}, "divides by 0"),
+        ({"method": "standardize", "mean": 0}, "1 mean.* 0 std"),
         ({"method": "divide", "scale": float("nan")}, "not finite"),
         ({"method": "divide", "scale": "many"}, "'many'"),
         ({"method": "percentile", "low": 60, "high": 40}, "60 and 40"),

@@ -72,6 +72,8 @@ def test_the_range_of_wide_data_is_not_guessed_unmeasured():
         (Normalization("symmetric"), 255, 1),
         (Normalization("mean_std", mean=(0.2,), std=(0.1,)), 51, 0),
         (Normalization("mean_std", mean=(0.2,), std=(0.1,)), 76.5, 1),
+        (Normalization("standardize", scale=100, mean=(0.5,), std=(0.1,)), 50, 0),
+        (Normalization("standardize", scale=100, mean=(0.5,), std=(0.1,)), 60, 1),
         (Normalization("min_max"), 10, 0),
         (Normalization("min_max"), 200, 1),
         (Normalization("window", low=20, high=30), 20, 0),
@@ -112,6 +114,13 @@ def test_channels_are_measured_together_or_each_by_itself():
 def test_the_full_range_is_one_for_all_channels():
     image = np.concatenate([ramp(0, 300, np.uint16), ramp(0, 4000, np.uint16)])
     assert lines(Normalization("unit", per_channel=True), image).gain == (1 / 4095, 1 / 4095)
+
+
+def test_standardizing_divides_by_the_number_given_whatever_the_range_of_the_image():
+    wide = Normalization("standardize", mean=(0.5,), std=(0.25,))
+    line = lines(wide, ramp(0, 4000, np.uint16))
+    assert (line.offset, line.gain) == ((127.5,), (pytest.approx(4 / 255),))
+    assert not wide.needs_measuring(np.dtype("uint16"))
 
 
 def test_means_are_one_a_model_channel_or_one_for_all():

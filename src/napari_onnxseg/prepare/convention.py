@@ -18,11 +18,15 @@ Method = Literal[
     "dtype_max",
     "symmetric",
     "mean_std",
+    "standardize",
     "zero_mean_unit_variance",
     "min_max",
     "percentile",
     "window",
 ]
+
+TRAINED = ("mean_std", "standardize")
+"""Methods that hold mean and standard deviation of a training set."""
 
 _MEASURED = frozenset({"zero_mean_unit_variance", "min_max", "percentile"})
 _BY_RANGE = frozenset({"unit", "symmetric", "mean_std"})
@@ -38,13 +42,15 @@ class Normalization:
     method : str
         ``none`` x; ``unit`` x / full range; ``divide`` x / scale; ``dtype_max`` x / the
         largest value of the dtype; ``symmetric`` 2 unit - 1; ``mean_std``
-        (unit - mean) / std; ``zero_mean_unit_variance`` (x - mean of the image) / its
-        standard deviation; ``min_max`` minimum to 0, maximum to 1; ``percentile`` low
-        percentile to 0, high percentile to 1; ``window`` low to 0, high to 1, clipped.
+        (unit - mean) / std; ``standardize`` (x / scale - mean) / std;
+        ``zero_mean_unit_variance`` (x - mean of the image) / its standard deviation;
+        ``min_max`` minimum to 0, maximum to 1; ``percentile`` low percentile to 0, high
+        percentile to 1; ``window`` low to 0, high to 1, clipped.
     scale : float
-        Divisor of ``divide``, raw units.
+        Divisor of ``divide`` and ``standardize``, raw units.
     mean, std : tuple of float
-        For ``mean_std``: one value, or one a model channel, in units of the unit image.
+        For ``mean_std`` and ``standardize``: one value, or one a model channel, in units of
+        the divided image.
     low, high : float
         Percentiles in [0, 100], or the bounds of ``window`` in raw units.
     clip : bool
@@ -136,6 +142,7 @@ _WORDS: Mapping[str, str] = {
     "dtype_max": "divided by the largest value of the dtype",
     "symmetric": "-1..1 by the full range",
     "mean_std": "0..1 by the full range, minus mean, by standard deviation of the training set",
+    "standardize": "divided by {n.scale:g}, minus mean, by standard deviation of the training set",
     "zero_mean_unit_variance": "mean of the image to 0, standard deviation to 1",
     "min_max": "minimum to maximum of the image to 0..1",
     "percentile": "percentiles {n.low:g} to {n.high:g} of the image to 0..1",
@@ -187,11 +194,11 @@ def _check(n: Normalization) -> None:
 
 def _problem(n: Normalization) -> str:
     """Name the first fault, or nothing."""
-    if n.method == "divide" and n.scale == 0:
+    if n.method in ("divide", "standardize") and n.scale == 0:
         return "divides by 0; give a scale other than 0"
     if n.eps < 0:
         return f"has eps {n.eps:g}; use 0 or more"
-    if n.method == "mean_std":
+    if n.method in TRAINED:
         return _mean_std_problem(n)
     if n.method == "percentile" and not 0 <= n.low < n.high <= 100:
         return f"has percentiles {n.low:g} and {n.high:g}; use 0 <= low < high <= 100"

@@ -12,7 +12,7 @@ from numpy.typing import DTypeLike
 
 from napari_onnxseg.errors import ModelError
 from napari_onnxseg.prepare.channels import ChannelMap
-from napari_onnxseg.prepare.convention import Normalization, known_range
+from napari_onnxseg.prepare.convention import TRAINED, Normalization, known_range
 from napari_onnxseg.prepare.stats import ChannelStats, IntensityStats
 
 __all__ = ["Affine", "Normalization", "affine_for", "full_range", "normalization_notes"]
@@ -125,7 +125,7 @@ def affine_for(
     if stats is None and normalization.needs_measuring(kind):
         raise ModelError(f"Normalization '{normalization.method}' needs the image to be measured.")
     means = len(normalization.mean)
-    if normalization.method == "mean_std" and means not in (1, count):
+    if normalization.method in TRAINED and means not in (1, count):
         raise ModelError(
             f"The normalization has {means} means, but the model takes {count} channel(s); "
             f"give 1 or {count}."
@@ -226,7 +226,8 @@ def _mean_std(
     n: Normalization, seen: ChannelStats, kind: np.dtype[Any], number: int
 ) -> tuple[float, float]:
     """Return the line for mean and standard deviation of a training set."""
-    full, place = _range(seen, kind), number if len(n.mean) > 1 else 0
+    full = n.scale if n.method == "standardize" else _range(seen, kind)
+    place = number if len(n.mean) > 1 else 0
     return n.mean[place] * full, 1 / (n.std[place] * full)
 
 
@@ -248,6 +249,7 @@ _LINES: Mapping[str, _Line] = {
     "dtype_max": lambda n, s, d, i: (0.0, 1 / _dtype_max(d)),
     "symmetric": lambda n, s, d, i: (_range(s, d) / 2, 2 / _range(s, d)),
     "mean_std": _mean_std,
+    "standardize": _mean_std,
     "zero_mean_unit_variance": lambda n, s, d, i: (s.mean, _inverse(s.std, n.eps)),
     "min_max": lambda n, s, d, i: _span(s.minimum, s.maximum, n.eps),
     "percentile": _percentiles,
