@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, fields, replace
 from typing import Any
 
 from napari_onnxseg.cards.card import (
@@ -110,3 +110,18 @@ class Description:
     def fact(self, name: str) -> Fact:
         """Return where an entry came from."""
         return self.facts.get(name, "card")
+
+    def known_from(self, fact: Fact) -> Description:
+        """Return the same, with one origin for every entry.
+
+        Parameters
+        ----------
+        fact : Fact
+            Where it all came from.
+
+        Returns
+        -------
+        Description
+            A copy.
+        """
+        return replace(self, facts={entry.name: fact for entry in fields(self)} | {"input": fact})

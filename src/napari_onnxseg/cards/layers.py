@@ -21,7 +21,7 @@ def layered(*sources: Description) -> Description:
     -------
     Description
         Each entry from the first source that says anything about it, and where that came
-        from.
+        from; the notes and the free entries of all.
     """
     said: dict[str, Any] = {}
     facts: dict[str, Fact] = {}
@@ -29,10 +29,19 @@ def layered(*sources: Description) -> Description:
         for name in _ENTRIES:
             if value := getattr(source, name):
                 said[name], facts[name] = value, source.fact(name)
-    return Description(tensors=_hints(sources), facts=facts, **said)
+        if source.tensors.input_layout:
+            facts["input"] = source.fact("input")
+    return Description(
+        tensors=_hints(sources),
+        extra={key: text for source in reversed(sources) for key, text in source.extra.items()},
+        notes=tuple(note for source in sources for note in source.notes),
+        facts=facts,
+        **said,
+    )
 
 
-_ENTRIES = [f.name for f in fields(Description) if f.name not in ("tensors", "facts")]
+_GATHERED = ("tensors", "extra", "notes", "facts")
+_ENTRIES = [f.name for f in fields(Description) if f.name not in _GATHERED]
 
 
 def _hints(sources: tuple[Description, ...]) -> TensorHints:

@@ -73,14 +73,31 @@ def read_description(path: Path) -> Description:
         Naming the file and the entry that is unknown or not allowed.
     """
     try:
-        return _parse(json.loads(path.read_text(encoding="utf-8-sig")))
+        return parse_description(json.loads(path.read_text(encoding="utf-8-sig")))
     except ModelError as error:
         raise ModelError(f"The card '{path}' cannot be used: {error}") from None
     except ValueError as error:
         raise ModelError(f"'{path}' is not valid JSON ({error}); correct or remove it.") from None
 
 
-def _parse(content: Any) -> Description:
+def parse_description(content: Any) -> Description:
+    """Read the content of a card.
+
+    Parameters
+    ----------
+    content : object
+        What the JSON holds.
+
+    Returns
+    -------
+    Description
+        The entries, checked.
+
+    Raises
+    ------
+    ModelError
+        Naming the entry that is unknown or not allowed.
+    """
     given = _section(content, "card")
     if given.get("format") != FORMAT:
         raise ModelError(f"Its format is {given.get('format')!r}; this version reads {FORMAT}.")
