@@ -36,7 +36,7 @@ def export_plain(
     onnx.ModelProto
         Checked, without shape arithmetic and without traces of the exporter.
     """
-    dims = {axis: torch.export.Dim.DYNAMIC for axis in dynamic}
+    dims = dict.fromkeys(dynamic, torch.export.Dim.DYNAMIC)
     program = torch.onnx.export(
         net.eval(),
         (example,),

@@ -2,7 +2,7 @@
 
 Run from ``models/recipes``::
 
-    python u2netp.py PUBLISHED.onnx .. --photographs FOLDER FOLDER --masks FOLDER
+    python u2netp.py PUBLISHED.onnx .. --photographs FILE FOLDER --masks FOLDER
 
 The architecture is written here from the paper; the numbers are those of the
 published file (Apache-2.0), whose batch normalisations are folded already.
@@ -24,9 +24,8 @@ import onnxruntime as ort
 import torch
 import torch.nn.functional as F
 from onnx import numpy_helper
-from torch import Tensor, nn
-
 from onnx_export import count_operators, export_plain, write_json, write_model
+from torch import Tensor, nn
 from u2netp_proof import (
     batch_difference,
     choose_photographs,
@@ -187,7 +186,7 @@ def report(ours: Path, published: Path, photographs: list[Path], masks: Path) ->
         "largest_difference_to_published": max(differences.values()),
         "difference_by_photograph": differences,
         "largest_difference_batch_of_3_to_single": batch_difference(ours, photographs),
-        "time_2_threads": time_ratio(ours, published, photographs[0]),
+        "time_1_thread": time_ratio(ours, published, photographs[0]),
         "masks": mask_scores(ours, masks),
         "onnxruntime": ort.__version__,
     }
@@ -234,7 +233,9 @@ def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument("published", type=Path, help="the published u2netp ONNX file")
     parser.add_argument("models", type=Path, help="folder for u2netp.onnx, .json and reports/")
-    parser.add_argument("--photographs", type=Path, nargs="+", required=True, help="folders")
+    parser.add_argument(
+        "--photographs", type=Path, nargs="+", required=True, help="files or folders"
+    )
     parser.add_argument("--masks", type=Path, required=True, help="folder: images/, labels/")
     arguments = parser.parse_args()
     net = SmallU2Net()

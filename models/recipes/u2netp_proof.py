@@ -17,13 +17,13 @@ STD = np.array([0.229, 0.224, 0.225], np.float32)
 ROUNDS = 40
 
 
-def choose_photographs(folders: list[Path], count: int) -> list[Path]:
-    """Return ``count`` photographs, taken from the folders in turn.
+def choose_photographs(places: list[Path], count: int) -> list[Path]:
+    """Return the first ``count`` photographs.
 
     Parameters
     ----------
-    folders
-        Folders with ``*.jpg`` or ``*.png`` files.
+    places
+        Image files, or folders with ``*.jpg`` files.
     count
         How many are wanted.
 
@@ -31,12 +31,12 @@ def choose_photographs(folders: list[Path], count: int) -> list[Path]:
     -------
     list of pathlib.Path
     """
-    queues = [sorted([*f.glob("*.jpg"), *f.glob("*.png")]) for f in folders]
-    longest = max(len(queue) for queue in queues)
-    turns = [queue[i] for i in range(longest) for queue in queues if i < len(queue)]
-    if len(turns) < count:
-        raise ValueError(f"Found {len(turns)} photographs, {count} are needed.")
-    return turns[:count]
+    found: list[Path] = []
+    for place in places:
+        found += [place] if place.is_file() else sorted(place.glob("*.jpg"))
+    if len(found) < count:
+        raise ValueError(f"Found {len(found)} photographs, {count} are needed.")
+    return found[:count]
 
 
 def prepare(path: Path) -> NDArray[np.float32]:
@@ -46,7 +46,7 @@ def prepare(path: Path) -> NDArray[np.float32]:
     return np.ascontiguousarray(scaled.transpose(2, 0, 1)[None])
 
 
-def open_session(path: Path, threads: int = 2) -> ort.InferenceSession:
+def open_session(path: Path, threads: int = 1) -> ort.InferenceSession:
     """Return a session on the CPU."""
     options = ort.SessionOptions()
     options.intra_op_num_threads = threads

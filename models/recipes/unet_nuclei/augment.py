@@ -9,7 +9,7 @@ from numpy.typing import NDArray
 from scipy import ndimage
 from torch.utils.data import Dataset
 
-from .data import MODALITIES, Sample
+from .data import MODALITIES, Sample, normalise
 from .targets import class_map
 
 CROP = 192
@@ -46,10 +46,11 @@ class RandomCrops(Dataset):
         """Return image float32 (3, Y, X), classes int64 (Y, X), crowded bool (Y, X)."""
         rng = np.random.default_rng((self.seed, index))
         sample = self._draw(rng)
-        image, labels = random_geometry(sample.normalised(), sample.labels, rng)
+        image, labels = random_geometry(sample, rng)
         image = random_intensity(image, sample.modality, rng)
         classes, crowded = class_map(labels)
-        tensor = torch.from_numpy(np.ascontiguousarray(image.transpose(2, 0, 1)))
+        image = np.broadcast_to(image.transpose(2, 0, 1), (3, CROP, CROP))
+        tensor = torch.from_numpy(np.ascontiguousarray(image))
         return tensor, torch.from_numpy(classes.astype(np.int64)), torch.from_numpy(crowded)
 
     def _draw(self, rng: np.random.Generator) -> Sample:
@@ -60,25 +61,28 @@ class RandomCrops(Dataset):
 
 
 def random_geometry(
-    image: NDArray[np.float32], labels: NDArray[np.uint16], rng: np.random.Generator
+    sample: Sample, rng: np.random.Generator
 ) -> tuple[NDArray[np.float32], NDArray[np.int32]]:
     """Cut a turned, zoomed and perhaps mirrored square out of image and ids.
 
     Parameters
     ----------
-    image, labels
-        float32 (Y, X, 3) and ids (Y, X).
+    sample
+        One image.
     rng
         Source of chance.
 
     Returns
     -------
     tuple of numpy.ndarray
-        float32 (192, 192, 3) and int32 (192, 192).
+        float32 (192, 192, C), normalised, C = 3 for stained tissue and else 1;
+        and int32 (192, 192).
     """
     zoom = np.exp(rng.uniform(*np.log(ZOOM)))
     margin = int(np.ceil(CROP / zoom * 0.72)) + 2
-    cut_image, cut_labels = _cut(image, labels, margin, rng)
+    image = sample.image if sample.modality == "histology" else sample.image[:, :, :1]
+    cut_image, cut_labels = _cut(image, sample.labels, margin, rng)
+    cut_image = normalise(cut_image, sample.low, sample.high)
     grid = _grid(2 * margin, zoom, rng)
     pixels = torch.from_numpy(np.ascontiguousarray(cut_image.transpose(2, 0, 1)))[None]
     ids = torch.from_numpy(cut_labels.astype(np.float32))[None, None]
@@ -88,8 +92,8 @@ def random_geometry(
 
 
 def _cut(
-    image: NDArray[np.float32], labels: NDArray[np.uint16], margin: int, rng: np.random.Generator
-) -> tuple[NDArray[np.float32], NDArray[np.uint16]]:
+    image: NDArray[np.uint8], labels: NDArray[np.uint16], margin: int, rng: np.random.Generator
+) -> tuple[NDArray[np.uint8], NDArray[np.uint16]]:
     """Cut a square of side 2 * margin around a random centre, reflected at the edges."""
     half = CROP // 3
     height, width = labels.shape
@@ -107,7 +111,7 @@ def _reflect(index: NDArray[np.integer], size: int) -> NDArray[np.integer]:
 
 
 def _grid(side: int, zoom: float, rng: np.random.Generator) -> torch.Tensor:
-    """Sampling positions: any turn in a third of cases, else a multiple of 90 degrees."""
+    """Return where to sample: turned freely in a third of cases, else by 90 degrees."""
     free = rng.random() < 0.33
     angle = rng.uniform(0, 2 * np.pi) if free else rng.integers(4) * np.pi / 2
     stretch = np.exp(rng.uniform(-0.1, 0.1, 2)) * CROP / zoom / side
@@ -127,7 +131,7 @@ def random_intensity(
     Parameters
     ----------
     image
-        float32 (Y, X, 3) from 0 to 1.
+        float32 (Y, X, C) from 0 to 1.
     modality
         Stained images also have their channels changed one by one.
     rng
@@ -136,7 +140,7 @@ def random_intensity(
     Returns
     -------
     numpy.ndarray
-        float32 (Y, X, 3).
+        float32 (Y, X, C).
     """
     image = np.clip(image, 0.0, 1.0) ** np.exp(rng.uniform(-0.45, 0.45))
     if modality == "histology":
@@ -147,8 +151,8 @@ def random_intensity(
     if rng.random() < 0.25:
         image = ndimage.gaussian_filter(image, (rng.uniform(0.3, 1.2),) * 2 + (0,))
     if rng.random() < 0.3:
-        shape = image.shape if modality == "histology" else (*image.shape[:2], 1)
-        image = image + rng.normal(0.0, rng.uniform(0.01, 0.06), shape)
+        noise = rng.standard_normal(image.shape, np.float32)
+        image = image + rng.uniform(0.01, 0.06) * noise
     return np.clip(image, 0.0, 1.0).astype(np.float32)
 
 

@@ -59,11 +59,8 @@ def objects(probabilities: NDArray[np.float32], rule: ObjectRule) -> NDArray[np.
     inside = probabilities[INSIDE]
     foreground = inside + probabilities[BORDER] > rule.foreground_threshold
     seeds, _ = ndimage.label((inside > rule.seed_threshold) & foreground)
-    if rule.landscape == "score":
-        heights = -inside
-    else:
-        heights = -ndimage.distance_transform_edt(foreground)
-    labels = watershed(heights, seeds, mask=foreground)
+    deep = inside if rule.landscape == "score" else ndimage.distance_transform_edt(foreground)
+    labels = watershed(-deep, seeds, mask=foreground)
     return drop_small(labels, rule.min_area_px)
 
 

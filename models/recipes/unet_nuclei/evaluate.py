@@ -85,9 +85,7 @@ def score_all(
     return [score(s.modality, s.labels, objects(p, rule)) for s, p in pairs]
 
 
-def score(
-    modality: str, truth: NDArray[np.integer], found: NDArray[np.integer]
-) -> Score:
+def score(modality: str, truth: NDArray[np.integer], found: NDArray[np.integer]) -> Score:
     """Compare two label images.
 
     Parameters
@@ -107,15 +105,13 @@ def score(
     return Score(modality, float(iou), matches, found_count - matches, true_count - matches)
 
 
-def count_matches(
-    truth: NDArray[np.integer], found: NDArray[np.integer]
-) -> tuple[int, int, int]:
+def count_matches(truth: NDArray[np.integer], found: NDArray[np.integer]) -> tuple[int, int, int]:
     """Return the pairs with IoU above 0.5 (they are unique) and both numbers of objects."""
     _, a = np.unique(truth, return_inverse=True)
     _, b = np.unique(found, return_inverse=True)
     a, b = a.ravel() + (truth.min() > 0), b.ravel() + (found.min() > 0)
-    table = np.zeros((a.max() + 1, b.max() + 1), np.int64)
-    np.add.at(table, (a, b), 1)
+    shape = (a.max() + 1, b.max() + 1)
+    table = np.bincount(a * shape[1] + b, minlength=shape[0] * shape[1]).reshape(shape)
     union = table.sum(1, keepdims=True) + table.sum(0, keepdims=True) - table
     matched = (table[1:, 1:] > 0.5 * union[1:, 1:]).sum()
     return int(matched), table.shape[0] - 1, table.shape[1] - 1

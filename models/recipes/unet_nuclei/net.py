@@ -2,12 +2,15 @@
 
 from __future__ import annotations
 
+import itertools
+
 import torch
 from torch import Tensor, nn
 
-WIDTHS = (16, 32, 64, 96, 128)
+WIDTHS = (16, 32, 64, 112, 144)
 DECODER_CONVS = (2, 2, 1, 1)
 CLASSES = 3
+STATISTICS_MOMENTUM = 0.01
 
 
 def conv_block(inputs: int, outputs: int, count: int) -> nn.Sequential:
@@ -16,7 +19,7 @@ def conv_block(inputs: int, outputs: int, count: int) -> nn.Sequential:
     for index in range(count):
         layers += [
             nn.Conv2d(inputs if index == 0 else outputs, outputs, 3, padding=1, bias=False),
-            nn.BatchNorm2d(outputs),
+            nn.BatchNorm2d(outputs, momentum=STATISTICS_MOMENTUM),
             nn.ReLU(inplace=True),
         ]
     return nn.Sequential(*layers)
@@ -37,7 +40,7 @@ class NucleusUNet(nn.Module):
             conv_block(a, b, 2) for a, b in zip(inputs, WIDTHS, strict=True)
         )
         self.pool = nn.MaxPool2d(2)
-        pairs = list(zip(WIDTHS[:-1], WIDTHS[1:], strict=True))
+        pairs = list(itertools.pairwise(WIDTHS))
         self.enlarge = nn.ModuleList(nn.ConvTranspose2d(b, a, 2, stride=2) for a, b in pairs)
         self.decoder = nn.ModuleList(
             conv_block(2 * a, a, n) for (a, _), n in zip(pairs, DECODER_CONVS, strict=True)

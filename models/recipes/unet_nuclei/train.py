@@ -1,34 +1,34 @@
-"""Train the nucleus U-Net on the CPU, reproducibly.
+r"""Train the nucleus U-Net on the CPU, reproducibly.
 
 Run from ``models/recipes``::
 
-    python -m unet_nuclei.train NUCLEI/train checkpoint.pt --log unet-nuclei.log
+    python -m unet_nuclei.train NUCLEI/train first.pt --steps 8000 --stop 2000
+    python -m unet_nuclei.train NUCLEI/train second.pt --start first.pt \
+        --steps 2300 --peak 0.0015 --seed 8 --threads 1 --every 250
 """
 
 from __future__ import annotations
 
 import argparse
+import copy
 import time
 from collections.abc import Callable, Iterator
 from pathlib import Path
 
 import torch
 from torch import Tensor, nn
-from torch.optim.swa_utils import AveragedModel, get_ema_multi_avg_fn
 from torch.utils.data import DataLoader
 
 from .augment import CROP, RandomCrops
-from .data import read_samples, split_by_group
+from .data import Sample, read_samples, split_by_group
 from .evaluate import mean_scores, predict_all, score_all
 from .loss import nucleus_loss
 from .net import NucleusUNet
 
-SEED = 7
-THREADS = 2
 BATCH = 8
-PEAK_RATE = 4e-3
 WEIGHT_DECAY = 1e-3
 EMA_DECAY = 0.998
+FROZEN_SHARE = 0.4
 Batch = tuple[Tensor, Tensor, Tensor]
 
 
@@ -53,20 +53,43 @@ def one_step(
     return float(loss.detach())
 
 
+@torch.no_grad()
+def update_average(average: nn.Module, net: nn.Module, step: int) -> None:
+    """Move the averaged weights and batch statistics towards the network's."""
+    decay = min(EMA_DECAY, (1 + step) / (10 + step))
+    current = net.state_dict()
+    for name, mean in average.state_dict().items():
+        if mean.is_floating_point():
+            mean.lerp_(current[name], 1 - decay)
+
+
+def freeze_statistics(net: nn.Module) -> None:
+    """Use the running statistics from now on, as the exported network will.
+
+    A batch mixes dark fluorescence with bright stained tissue, so its own
+    statistics differ much from those of any single image.
+    """
+    for layer in net.modules():
+        if isinstance(layer, nn.BatchNorm2d):
+            layer.eval()
+
+
 def train(
-    crops: RandomCrops, report: Callable[[int, float, nn.Module], None], every: int
+    net: nn.Module, crops: RandomCrops, peak: float, report: Callable[[int, float, nn.Module], bool]
 ) -> nn.Module:
-    """Train on all the crops and return the averaged network.
+    """Train on the crops, one cycle of the learning rate.
 
     Parameters
     ----------
+    net
+        The network to start from.
     crops
         The crops, in the order of training.
+    peak
+        The highest learning rate.
     report
-        Called with the step, the mean loss since the last call and the averaged
-        network.
-    every
-        Number of steps between two reports.
+        Called after each step with its number, its loss and the averaged network;
+        returns whether to go on.
 
     Returns
     -------
@@ -74,21 +97,66 @@ def train(
         The exponential moving average of the weights, batch statistics included.
     """
     steps = len(crops) // BATCH
-    net = NucleusUNet().to(memory_format=torch.channels_last).train()
-    average = AveragedModel(net, multi_avg_fn=get_ema_multi_avg_fn(EMA_DECAY), use_buffers=True)
-    optimiser = torch.optim.AdamW(net.parameters(), PEAK_RATE, weight_decay=WEIGHT_DECAY)
+    net = net.to(memory_format=torch.channels_last).train()
+    average = copy.deepcopy(net)
+    optimiser = torch.optim.AdamW(net.parameters(), peak, weight_decay=WEIGHT_DECAY)
     schedule = torch.optim.lr_scheduler.OneCycleLR(
-        optimiser, PEAK_RATE, total_steps=steps, pct_start=0.1, final_div_factor=1000
+        optimiser, peak, total_steps=steps, pct_start=0.1, final_div_factor=1000
     )
-    losses: list[float] = []
     for step, batch in zip(range(1, steps + 1), crop_batches(crops), strict=True):
-        losses.append(one_step(net, optimiser, batch))
+        loss = one_step(net, optimiser, batch)
         schedule.step()
-        average.update_parameters(net)
-        if step % every == 0 or step == steps:
-            report(step, sum(losses) / len(losses), average.module)
-            losses.clear()
-    return average.module
+        update_average(average, net, step)
+        if step == round((1 - FROZEN_SHARE) * steps):
+            freeze_statistics(net)
+        if not report(step, loss, average):
+            break
+    return average
+
+
+class Reporter:
+    """Writes the log and the checkpoint, and says when to stop.
+
+    Parameters
+    ----------
+    arguments
+        The command line.
+    validation
+        Images to measure on.
+    """
+
+    def __init__(self, arguments: argparse.Namespace, validation: list[Sample]) -> None:
+        self.arguments = arguments
+        self.validation = validation
+        self.start = time.monotonic()
+        self.losses: list[float] = []
+        self.last = arguments.stop or arguments.steps
+
+    def __call__(self, step: int, loss: float, average: nn.Module) -> bool:
+        """Take note of one step and return whether to go on."""
+        self.losses.append(loss)
+        if step % self.arguments.every == 0 or step == self.last:
+            torch.save(average.state_dict(), self.arguments.checkpoint)
+            mean = sum(self.losses) / len(self.losses)
+            self.losses.clear()
+            self.write(f"step {step} loss {mean:.4f} seconds {time.monotonic() - self.start:.0f}")
+            if step % (2 * self.arguments.every) == 0 or step == self.last:
+                self.write(self.measure(average))
+        return step < self.last
+
+    def write(self, line: str) -> None:
+        """Append a line to the log."""
+        with self.arguments.log.open("a", encoding="utf-8") as stream:
+            print(line, file=stream)
+
+    def measure(self, average: nn.Module) -> str:
+        """Return the validation figures with untuned thresholds."""
+        scores = score_all(self.validation, predict_all(average, self.validation))
+        parts = [
+            f"{name} IoU {figures['iou']:.3f} AP50 {figures['ap50']:.3f}"
+            for name, figures in mean_scores(scores).items()
+        ]
+        return "  validation: " + ", ".join(parts)
 
 
 def parse_arguments() -> argparse.Namespace:
@@ -96,39 +164,35 @@ def parse_arguments() -> argparse.Namespace:
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument("train", type=Path, help="folder with images/, labels/ and manifest.csv")
     parser.add_argument("checkpoint", type=Path, help="file to write")
-    parser.add_argument("--log", type=Path, default=Path("unet-nuclei.log"))
-    parser.add_argument("--steps", type=int, default=6000)
-    parser.add_argument("--every", type=int, default=250, help="steps between log lines")
+    parser.add_argument("--start", type=Path, help="checkpoint to start from, else random weights")
+    parser.add_argument("--log", type=Path, default=Path("unet-nuclei.log"), help="appended to")
+    parser.add_argument("--steps", type=int, default=8000, help="length of the cycle")
+    parser.add_argument("--stop", type=int, help="leave the cycle after this step")
+    parser.add_argument("--peak", type=float, default=3e-3, help="highest learning rate")
+    parser.add_argument("--seed", type=int, default=7)
+    parser.add_argument("--threads", type=int, default=2)
+    parser.add_argument("--every", type=int, default=500, help="steps between log lines")
     return parser.parse_args()
 
 
 def main() -> None:
     """Train, log and save."""
     arguments = parse_arguments()
-    torch.manual_seed(SEED)
-    torch.set_num_threads(THREADS)
+    torch.manual_seed(arguments.seed)
+    torch.set_num_threads(arguments.threads)
     torch.use_deterministic_algorithms(True)
     training, validation = split_by_group(read_samples(arguments.train))
-    crops = RandomCrops(training, arguments.steps * BATCH, SEED)
-    start = time.monotonic()
-    log = arguments.log.open("w", buffering=1)
-    print(
-        f"torch {torch.__version__}, {THREADS} threads, seed {SEED}, batch {BATCH} x {CROP} px, "
-        f"{len(training)} training and {len(validation)} validation images",
-        file=log,
+    net = NucleusUNet()
+    if arguments.start:
+        net.load_state_dict(torch.load(arguments.start, weights_only=True))
+    crops = RandomCrops(training, arguments.steps * BATCH, arguments.seed)
+    reporter = Reporter(arguments, validation)
+    reporter.write(
+        f"torch {torch.__version__}, {arguments.threads} threads, seed {arguments.seed}, "
+        f"peak {arguments.peak}, {arguments.steps} steps of {BATCH} x {CROP} px, "
+        f"{len(training)} training and {len(validation)} validation images"
     )
-
-    def report(step: int, loss: float, net: nn.Module) -> None:
-        torch.save(net.state_dict(), arguments.checkpoint)
-        line = f"step {step} loss {loss:.4f} seconds {time.monotonic() - start:.0f}"
-        if step % (4 * arguments.every) == 0 or step == arguments.steps:
-            scores = mean_scores(score_all(validation, predict_all(net, validation)))
-            line += " validation " + " ".join(
-                f"{m}: IoU {s['iou']:.3f} AP50 {s['ap50']:.3f}" for m, s in scores.items()
-            )
-        print(line, file=log)
-
-    train(crops, report, arguments.every)
+    train(net, crops, arguments.peak, reporter)
 
 
 if __name__ == "__main__":
