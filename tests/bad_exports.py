@@ -52,6 +52,41 @@ def up_to_size(net: Net, x: str) -> str:
     return net.add("Resize", x, nothing, nothing, sizes, mode="linear")
 
 
+def up_to_sides(net: Net, x: str) -> str:
+    """Take batch and channels from a shape, but the sides from the exporter's example."""
+    shape = net.add("Shape", x)
+    first = net.add("Slice", shape, *(net.constant([n], "int64") for n in (0, 2)))
+    sizes = net.add("Concat", first, net.constant([SIDE, SIDE], "int64"), axis=0)
+    return net.add("Resize", x, "", "", sizes, mode="linear")
+
+
+def pooled_to_size(net: Net, x: str) -> str:
+    """Spread the mean of all pixels to the size that the exporter saw."""
+    sizes = net.constant([1, WIDTH, SIDE // 2, SIDE // 2], "int64")
+    mean = net.add("GlobalAveragePool", x)
+    return net.add("Add", x, net.add("Resize", mean, "", "", sizes, mode="linear"))
+
+
+def pooled(net: Net, x: str) -> str:
+    return net.add("Add", x, net.add("GlobalAveragePool", x))
+
+
+def group_norm(net: Net, x: str, back: str) -> str:
+    """Normalise groups of channels as exporters write it."""
+    flat = net.add("Reshape", x, net.constant([0, 2, -1], "int64"))
+    one, zero = net.constant(np.ones(2)), net.constant(np.zeros(2))
+    return net.add("Reshape", net.add("InstanceNormalization", flat, one, zero), back)
+
+
+def group_norm_by_numbers(net: Net, x: str) -> str:
+    sides = [1, WIDTH, SIDE // 2, SIDE // 2]
+    return group_norm(net, x, net.constant(sides, "int64"))
+
+
+def group_norm_by_shape(net: Net, x: str) -> str:
+    return group_norm(net, x, net.add("Shape", x))
+
+
 def no_region(net: Net) -> str:
     """Return an empty tensor, which operator sets 11 and 12 want in place of nothing."""
     return "" if net.opset >= 13 else net.constant(np.zeros(0))
@@ -198,6 +233,22 @@ BAD = {
         replace(WELL, dims=FIXED, up=shuffled_by_numbers),
         replace(WELL, up=shuffled),
     ),
+    "sides as numbers": Bad(
+        "sides-fixed", "warning", replace(WELL, dims=FIXED, up=up_to_sides), WELL
+    ),
+    "pooled to one size": Bad(
+        "sides-fixed",
+        "warning",
+        replace(WELL, dims=FIXED, middle=pooled_to_size),
+        replace(WELL, middle=pooled),
+    ),
+    "group norm by numbers": Bad(
+        "sides-fixed",
+        "warning",
+        replace(WELL, dims=FIXED, middle=group_norm_by_numbers),
+        replace(WELL, middle=group_norm_by_shape),
+    ),
+    "free by a shape only": Bad("hard-coded-size", "error", replace(WELL, up=up_to_sides), WELL),
     "free by name only": Bad("hard-coded-size", "error", replace(WELL, up=up_to_size), WELL),
     "norm in training": Bad(
         "norm-training",

@@ -11,6 +11,7 @@ import nets
 from bad_exports import FIXED, WELL, export
 from napari_onnxseg.errors import ChoiceError, FileFormatError, ModelError
 from napari_onnxseg.graph import mend_files
+from napari_onnxseg.graph.check import check
 from napari_onnxseg.graph.inspect import inspect
 from napari_onnxseg.graph.load import read_model
 from napari_onnxseg.graph.mend import CARD_KEY, Choices, mend
@@ -64,8 +65,26 @@ def test_a_side_file_cut_short_is_named(tmp_path):
     path = with_side_file(tmp_path / "a.onnx")
     side = tmp_path / "weights.bin"
     side.write_bytes(side.read_bytes()[:-8])
-    with pytest.raises(ModelError, match=r"'weights\.bin' holds \d+ bytes for '.*', which needs"):
+    with pytest.raises(ModelError, match=r"'weights\.bin' beside 'a\.onnx' is cut short"):
         mend(path, tmp_path / "b.onnx")
+    assert "side-file-short" in check(path).codes
+
+
+def test_a_side_file_that_does_not_say_its_lengths_is_measured(tmp_path):
+    path = with_side_file(tmp_path / "a.onnx")
+    model = onnx.load(path, load_external_data=False)
+    for tensor in model.graph.initializer:
+        told = [(e.key, e.value) for e in tensor.external_data if e.key != "length"]
+        del tensor.external_data[:]
+        for key, value in told:
+            tensor.external_data.add(key=key, value=value)
+    path.write_bytes(model.SerializeToString())
+    expected = answer(path)
+    np.testing.assert_array_equal(answer(mend(path, tmp_path / "b.onnx").path), expected)
+    side = tmp_path / "weights.bin"
+    side.write_bytes(side.read_bytes()[:-8])
+    with pytest.raises(ModelError, match=r"'weights\.bin' holds \d+ bytes for '.*', which needs"):
+        mend(path, tmp_path / "c.onnx")
 
 
 def test_a_card_is_embedded_without_the_hash_of_another_file(tmp_path):

@@ -11,7 +11,7 @@ from onnx import TensorProto, helper
 from napari_onnxseg.errors import ModelError
 from napari_onnxseg.graph import advice
 from napari_onnxseg.graph.findings import Finding, listed
-from napari_onnxseg.graph.load import require_side_files
+from napari_onnxseg.graph.load import read_model
 from napari_onnxseg.graph.subject import Limits, Subject
 
 STANDARD = ("", "ai.onnx", "ai.onnx.ml")
@@ -124,27 +124,34 @@ def about_operators(subject: Subject) -> Iterator[Finding]:
 def about_side_files(subject: Subject) -> Iterator[Finding]:
     """Look for the files that hold the weights."""
     names = subject.facts.external_data
+    if not names:
+        return
     try:
-        require_side_files(names, subject.path)
+        read_model(subject.path)
     except ModelError as error:
-        outside = "outside" in str(error)
         yield Finding(
             "error",
-            "side-file-outside" if outside else "side-file-missing",
+            _side_file_code(str(error)),
             str(error),
             "The model cannot be loaded without its weights.",
             advice.ONE_FILE,
         )
         return
-    if names:
-        yield Finding(
-            "info",
-            "side-files",
-            f"Weights lie in {listed(names)} beside the model.",
-            "Both files must be copied and renamed together.",
-            advice.ONE_FILE,
-            mendable=True,
-        )
+    yield Finding(
+        "info",
+        "side-files",
+        f"Weights lie in {listed(names)} beside the model.",
+        "Both files must be copied and renamed together.",
+        advice.ONE_FILE,
+        mendable=True,
+    )
+
+
+def _side_file_code(message: str) -> str:
+    """Return the short name of what is wrong with a side file."""
+    if "outside" in message:
+        return "side-file-outside"
+    return "side-file-short" if "cut short" in message else "side-file-missing"
 
 
 def about_weights(subject: Subject) -> Iterator[Finding]:

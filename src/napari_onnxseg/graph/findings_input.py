@@ -6,7 +6,7 @@ from collections.abc import Iterator
 
 from napari_onnxseg.graph import advice
 from napari_onnxseg.graph.findings import Finding, listed
-from napari_onnxseg.graph.hard_sizes import hard_sizes
+from napari_onnxseg.graph.hard_sizes import hard_sizes, makers_of
 from napari_onnxseg.graph.subject import Subject
 
 
@@ -154,8 +154,10 @@ def _fixed_sides(subject: Subject) -> Iterator[Finding]:
 
 def _hard_sizes(subject: Subject) -> Iterator[Finding]:
     """Look for the size of the exporter's example in the graph of a free input."""
-    names = hard_sizes(subject.graph) if subject.graph else []
-    if not names or subject.graph is None or subject.target is None:
+    if subject.graph is None or subject.target is None:
+        return
+    names = hard_sizes(subject.graph, makers_of(subject.model.graph))
+    if not names:
         return
     runs = subject.target.name in subject.graph.shapes
     yield Finding(

@@ -13,6 +13,10 @@ from napari_onnxseg.graph.subject import Subject
 from napari_onnxseg.graph.training import trains
 
 RANDOM = ("RandomNormal", "RandomNormalLike", "RandomUniform", "RandomUniformLike", "Bernoulli")
+MIXING = ("InstanceNormalization", "MatMul", "Softmax", "LayerNormalization", "Attention")
+"""Operators of group norm and attention, which work behind a reshape."""
+
+LOST = "no longer is a picture"
 COVERED = ("places its samples", "training mode", "brings every picture")
 """Parts of phrases that have a finding of their own."""
 
@@ -70,15 +74,18 @@ def about_seams(subject: Subject) -> Iterator[Finding]:
     """Name the operators that keep tiles from equalling the whole picture."""
     if subject.view is None or subject.graph is None:
         return
-    breakers = [b for b in subject.view.breakers if not any(part in b for part in COVERED)]
-    if not breakers:
+    phrases = [b for b in subject.view.breakers if not any(part in b for part in COVERED)]
+    if not phrases:
         return
-    kinds = {phrase.split()[0] for phrase in breakers}
+    lost = {phrase.split()[0] for phrase in phrases if LOST in phrase} & set(MIXING)
+    told = [phrase for phrase in phrases if LOST not in phrase] or phrases
+    told += [f"{kind} works on all pixels" for kind in sorted(lost)]
+    kinds = lost or {phrase.split()[0] for phrase in told}
     names = [words(node) for node in subject.graph.nodes if node.op_type in kinds]
     yield Finding(
         "warning",
         "seams",
-        f"Tiles cannot equal the whole picture: {'; '.join(breakers)} ({listed(names)}).",
+        f"Tiles cannot equal the whole picture: {'; '.join(told)} ({listed(names)}).",
         "Neighbouring tiles give slightly different scores; they overlap and are blended, which "
         "hides seams but does not remove the difference.",
         advice.LOCAL_NORM,

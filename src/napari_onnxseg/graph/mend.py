@@ -21,7 +21,7 @@ from napari_onnxseg.graph.mend_sizes import freed, needed
 from napari_onnxseg.graph.mend_types import to_float32
 from napari_onnxseg.graph.mend_versions import lower_ir, lower_opset
 from napari_onnxseg.graph.subject import Limits, Subject, Wanted, subject_of
-from napari_onnxseg.graph.surgery import Stuck, prune, sweep
+from napari_onnxseg.graph.surgery import Stuck, prune
 
 CARD_KEY = "onnxseg.card"
 """Entry of the file's metadata that holds its card as JSON."""
@@ -177,7 +177,7 @@ def mend(
     _repair(draft, choices, limits)
     final = draft.subject.model
     if draft.done:
-        sweep(final.graph)
+        prune(final.graph, [info.name for info in final.graph.output])
     if _is_outside(read_model(path)) != outside:
         draft.done.append("moved weights " + ("to a side file" if outside else "into the file"))
     _embed(final, choices.card, draft.done)

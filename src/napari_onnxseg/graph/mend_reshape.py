@@ -7,8 +7,13 @@ from collections.abc import Sequence
 import onnx
 from onnx import helper
 
+from napari_onnxseg.graph.fold import StaticGraph
+from napari_onnxseg.graph.hard_sizes import makers_of
 from napari_onnxseg.graph.reshaping import Length
 from napari_onnxseg.graph.surgery import add_constant, fresh, insert, set_attribute
+
+IN_ORDER = ("Reshape", "InstanceNormalization", "Identity", "Cast", "Relu", "Sigmoid", "Tanh")
+"""Operators that leave every element at its place in memory."""
 
 COPY, INFER = 0, -1
 """What a reshape understands by these lengths."""
@@ -33,6 +38,46 @@ def follow_reshape(graph: onnx.GraphProto, node: onnx.NodeProto, rule: Sequence[
         return
     found.input[1] = add_constant(graph, plain, "int64", "shape")
     set_attribute(found, "allowzero", None)
+
+
+def follow_shape(graph: onnx.GraphProto, node: onnx.NodeProto, shapes: StaticGraph) -> bool:
+    """Let a reshape undo an earlier one, where nothing between moves elements.
+
+    Parameters
+    ----------
+    graph : onnx.GraphProto
+        The graph, changed.
+    node : onnx.NodeProto
+        The reshape, or a copy of it.
+    shapes : StaticGraph
+        Shapes at the size of the exporter's example.
+
+    Returns
+    -------
+    bool
+        Whether a tensor of that very shape lies before, and was taken as the model.
+    """
+    found = next(other for other in graph.node if other.output[:1] == node.output[:1])
+    makers, wanted = makers_of(graph), shapes.shapes.get(node.output[0])
+    name = found.input[0]
+    while shapes.shapes.get(name) != wanted:
+        maker = makers.get(name)
+        if maker is None or not _keeps_order(maker, shapes):
+            return False
+        name = maker.input[0]
+    target = fresh(graph, "shape")
+    found.input[1] = target
+    insert(graph, [helper.make_node("Shape", [name], [target])], found)
+    return True
+
+
+def _keeps_order(node: onnx.NodeProto, shapes: StaticGraph) -> bool:
+    """Tell whether an operator leaves each element of its first input at its place in memory."""
+    if node.op_type in ("Add", "Mul", "Sub", "Div"):
+        first, second = node.input
+        same = shapes.shapes.get(first) == shapes.shapes.get(node.output[0])
+        return second in shapes.fixed and same
+    return node.op_type in IN_ORDER
 
 
 def _plain(rule: Sequence[Length]) -> list[int] | None:

@@ -8,20 +8,26 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
-from fractions import Fraction
 from math import prod
 
 import onnx
 
 from napari_onnxseg.errors import ModelError
 from napari_onnxseg.graph.fold import StaticGraph, fold
-from napari_onnxseg.graph.hard_sizes import hard_reshape, hard_resize, hard_sizes, words
-from napari_onnxseg.graph.mend_reshape import follow_reshape
+from napari_onnxseg.graph.hard_sizes import (
+    hard_reshape,
+    hard_resize,
+    hard_sizes,
+    makers_of,
+    words,
+)
+from napari_onnxseg.graph.mend_reshape import follow_reshape, follow_shape
+from napari_onnxseg.graph.mend_resize import follow_resizes
 from napari_onnxseg.graph.probe import Probe
 from napari_onnxseg.graph.receptive import analyse
 from napari_onnxseg.graph.reshaping import lengths
 from napari_onnxseg.graph.subject import Subject
-from napari_onnxseg.graph.surgery import Stuck, add_constant, forget_shapes, set_attribute
+from napari_onnxseg.graph.surgery import Stuck, forget_shapes
 
 BATCH = 5
 """Pictures in the larger size."""
@@ -79,7 +85,7 @@ def freed(subject: Subject, batch: bool, sides: bool) -> onnx.ModelProto:
     names = [tensor.name for tensor in subject.facts.outputs]
     graph = fold(model, {subject.probe.input: sizes.small}, names, subject.path.parent)
     _refuse_whole_pools(graph, sizes)
-    _follow_resizes(model.graph, graph)
+    follow_resizes(model.graph, graph)
     _follow_reshapes(model, subject, sizes, names)
     _verify(model, subject, sizes, names)
     _declare(model, subject, sizes, names)
@@ -103,7 +109,7 @@ def needed(subject: Subject) -> tuple[bool, bool]:
     if probe is None or graph is None:
         return False, False
     batch = probe.dims[probe.layout.index("N")] is not None
-    return batch, bool(subject.fixed_sides or hard_sizes(graph))
+    return batch, bool(subject.fixed_sides or hard_sizes(graph, makers_of(subject.model.graph)))
 
 
 def _sizes(subject: Subject, probe: Probe, batch: bool, sides: bool) -> Sizes:
@@ -128,7 +134,8 @@ def _declared(subject: Subject, probe: Probe) -> tuple[int, ...]:
 def _example(subject: Subject, probe: Probe) -> tuple[int, ...]:
     """Find the one size at which the shapes of a graph with sizes of its own fit together."""
     graph = subject.graph
-    hard = [n for n in graph.nodes if hard_resize(graph, n)] if graph else []
+    makers = makers_of(subject.model.graph)
+    hard = [n for n in graph.nodes if hard_resize(graph, n, makers)] if graph else []
     if not hard or graph is None:
         raise Stuck("the size of the exporter's example cannot be found in the graph")
     target = graph.constants[hard[0].input[3]]
@@ -157,29 +164,6 @@ def _refuse_whole_pools(graph: StaticGraph, sizes: Sizes) -> None:
             window = next((list(a.ints) for a in node.attribute if a.name == "kernel_shape"), [])
             if list(graph.shapes.get(node.input[0], ())[2:]) == window and prod(window) > 1:
                 raise Stuck(f"{words(node)} covers the whole picture at the declared size")
-
-
-def _follow_resizes(changed: onnx.GraphProto, graph: StaticGraph) -> None:
-    """Let resizes name factors instead of sizes."""
-    hard = {node.output[0] for node in graph.nodes if hard_resize(graph, node)}
-    for node in changed.node:
-        if node.output and node.output[0] in hard:
-            node.input[2] = add_constant(changed, _factors(graph, node), "float32", "scales")
-            del node.input[3:]
-            set_attribute(node, "keep_aspect_ratio_policy", None)
-
-
-def _factors(graph: StaticGraph, node: onnx.NodeProto) -> list[float]:
-    """Return the factor of each axis; only such as are exact in floating point."""
-    before, after = (graph.shapes.get(n, ()) for n in (node.input[0], node.output[0]))
-    if not before or len(before) != len(after):
-        raise Stuck(f"{words(node)} has a size that the graph does not tell")
-    ratios = [Fraction(a, b) for a, b in zip(after, before, strict=True)]
-    if any(r.denominator & (r.denominator - 1) for r in ratios):
-        raise Stuck(f"{words(node)} scales by {' x '.join(map(str, ratios))}")
-    chosen = next((list(a.ints) for a in node.attribute if a.name == "axes"), None)
-    axes = range(len(ratios)) if chosen is None else [axis % len(ratios) for axis in chosen]
-    return [float(ratios[axis]) for axis in axes]
 
 
 def _follow_reshapes(
@@ -212,6 +196,8 @@ def _follow_one(
     try:
         rule = lengths(before, after, moving)
     except Stuck as stuck:
+        if follow_shape(changed, node, small):
+            return True
         raise Stuck(f"{words(node)} {stuck}") from None
     if large.shapes.get(node.output[0]) == tuple(length.of(grown) for length in rule):
         return False

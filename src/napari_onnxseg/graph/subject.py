@@ -13,7 +13,7 @@ from napari_onnxseg.errors import ModelError
 from napari_onnxseg.graph.fold import StaticGraph, fold
 from napari_onnxseg.graph.inspect import GraphFacts, TensorFacts, inspect
 from napari_onnxseg.graph.layout import LAYOUTS, convolution_evidence, plausible_layouts
-from napari_onnxseg.graph.load import parse_model, require_side_files, side_files
+from napari_onnxseg.graph.load import parse_model, read_model, side_files
 from napari_onnxseg.graph.probe import PROBES, Probe
 from napari_onnxseg.graph.receptive import Receptive, analyse
 
@@ -235,9 +235,11 @@ def _probe(
 
 
 def _complete(model: onnx.ModelProto, path: Path) -> bool:
-    """Tell whether all side files are where they may be."""
+    """Tell whether all side files are where they may be, and long enough."""
+    if not side_files(model):
+        return True
     try:
-        require_side_files(side_files(model), path)
+        read_model(path)
     except ModelError:
         return False
     return True

@@ -140,12 +140,6 @@ def prune(graph: onnx.GraphProto, keep: Iterable[str]) -> int:
     return dropped
 
 
-def sweep(graph: onnx.GraphProto) -> None:
-    """Drop stored tensors that nothing reads any more."""
-    read = _read_inside(graph)
-    _replace(graph.initializer, [t for t in graph.initializer if t.name in read])
-
-
 def forget_shapes(graph: onnx.GraphProto) -> None:
     """Drop recorded shapes, which the runtime would trust after a change."""
     del graph.value_info[:]
