@@ -30,6 +30,22 @@ def padded_length(length: int, tile: int, multiple: int, shrink: int) -> int:
     """Return the length after padding: at least one tile, the last start on the grid.
 
     Without ``shrink`` this is ``length`` rounded up to ``multiple``, or the tile.
+
+    Parameters
+    ----------
+    length : int
+        Image in pixels.
+    tile : int
+        Side of the tile in pixels.
+    multiple : int
+        Total downsampling of the network.
+    shrink : int
+        Pixels per side that the network does not give back.
+
+    Returns
+    -------
+    int
+        Pixels, at least ``length``.
     """
     first = tile - 2 * shrink
     return first + -(-max(length - first, 0) // multiple) * multiple
@@ -106,6 +122,22 @@ def smallest_tile(halo: int, overlap: int, multiple: int, shrink: int) -> int:
 
     That is ``2 * halo + overlap + multiple``, or some pixels more where ``shrink`` keeps
     starts and kept parts off the grid. Without ``shrink`` it is a multiple.
+
+    Parameters
+    ----------
+    halo : int
+        Pixels thrown away at inner sides.
+    overlap : int
+        Kept pixels that neighbours share.
+    multiple : int
+        Total downsampling of the network.
+    shrink : int
+        Pixels per side that the network does not give back.
+
+    Returns
+    -------
+    int
+        Side in pixels.
     """
     grain = 1 if shrink else multiple
     side = -(-(2 * halo + overlap + 1) // grain) * grain
