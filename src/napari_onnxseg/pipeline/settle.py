@@ -8,7 +8,7 @@ from math import ceil, prod
 from napari_onnxseg.cards.card import ModelCard
 from napari_onnxseg.errors import ChoiceError, TileError
 from napari_onnxseg.pipeline.job import SegmentJob
-from napari_onnxseg.pipeline.words import px_words
+from napari_onnxseg.pipeline.words import px_words, width_words
 from napari_onnxseg.runtime.doctor import physical_cores
 from napari_onnxseg.tiling.axis import per_axis, smallest_tile
 from napari_onnxseg.tiling.plan import TilePlan, choose_tile, plan_tiles
@@ -83,21 +83,21 @@ def tile_notes(card: ModelCard, plan: TilePlan) -> tuple[str, ...]:
     if not card.geometry.exact:
         why = "; ".join(card.geometry.breakers[:3])
         how = (
-            f"tiles share {px_words(plan.overlap)} and are blended"
+            f"tiles share {width_words(plan.overlap)} and are blended"
             if plan.blends
-            else f"tiles are cropped by {px_words(plan.halo)}"
+            else f"tiles are cropped by {width_words(plan.halo)}"
         )
         return (f"'{card.name}' cannot be tiled exactly ({why}): {how}.",)
     if plan.blends and not _is_exact(card, plan.tile, _exact_halo(card), plan.shape):
         return (
-            f"Tiles of {px_words(plan.tile)} are too small for the {px_words(card.geometry.halo)} "
-            f"halo that '{card.name}' needs: they share {px_words(plan.overlap)} and are blended.",
+            f"Tiles of {px_words(plan.tile)} are too small for the {width_words(card.geometry.halo)} "
+            f"halo that '{card.name}' needs: they share {width_words(plan.overlap)} and are blended.",
         )
     if any(
         h < e and n > 1 for h, e, n in zip(plan.halo, _exact_halo(card), plan.grid, strict=True)
     ):
         return (
-            f"A halo of {px_words(plan.halo)} is below the {px_words(_exact_halo(card))} that "
+            f"A halo of {width_words(plan.halo)} is below the {width_words(_exact_halo(card))} that "
             f"'{card.name}' needs: seams are possible.",
         )
     return ()

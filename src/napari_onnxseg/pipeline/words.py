@@ -6,10 +6,13 @@ from collections.abc import Sequence
 
 
 def px_words(sides: Sequence[int]) -> str:
-    """Return ``512 × 640 px``, or ``48 px`` when all sides are equal and short to say."""
-    if len(set(sides)) == 1 and sides[0] < 256:
-        return f"{sides[0]} px"
+    """Return ``512 × 640 px``."""
     return " × ".join(str(s) for s in sides) + " px"
+
+
+def width_words(sides: Sequence[int]) -> str:
+    """Return ``48 px`` for a width that is the same on each axis, else ``32 × 48 px``."""
+    return px_words(sides[:1] if len(set(sides)) == 1 else sides)
 
 
 def count_words(number: int, noun: str) -> str:
