@@ -75,6 +75,18 @@ def test_the_batch_is_freed_where_the_sides_cannot_be(tmp_path):
     assert mended.done == ("freed the batch",)
 
 
+def test_a_network_that_sees_everything_keeps_its_side_unless_asked(tmp_path):
+    def wide(net, x):
+        return net.random_conv(x, 4, 4, 17, dilations=[2, 2])
+
+    path = fixed(tmp_path / "saliency.onnx", wide)
+    mended = mend(path, tmp_path / "copy.onnx")
+    assert mended.done == ("freed the batch",)
+    assert "judges the whole picture" in mended.left[0]
+    asked = mend(path, tmp_path / "asked.onnx", Choices(sides=True))
+    assert asked.done == ("freed the batch and the sides",)
+
+
 def test_nothing_is_freed_that_is_to_stay(tmp_path):
     path = export(tmp_path / "bad.onnx", replace(WELL, dims=FIXED, up=shuffled_by_numbers))
     mended = mend(path, tmp_path / "copy.onnx", Choices(batch=False, sides=False))

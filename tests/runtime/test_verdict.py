@@ -77,6 +77,13 @@ def test_what_was_not_tried_is_said(tmp_path, name, words):
     assert words in titles(judge(bad.write(tmp_path / "a.onnx", bad.plan)))["trial"]
 
 
+def test_nothing_is_claimed_for_tiles_that_are_not_exact(tmp_path):
+    bad = BAD["instance norm"]
+    found = judge(bad.write(tmp_path / "a.onnx", bad.plan))
+    (trial,) = [finding for finding in found.findings if finding.code == "trial"]
+    assert trial.meaning == "What the graph says of them stands unconfirmed."
+
+
 def test_a_verdict_times_a_tile_and_has_no_error_for_a_sound_model(tmp_path):
     found = judge(nets.unet(tmp_path / "a.onnx"))
     assert found.ok

@@ -75,6 +75,13 @@ def tile_sides(subject: Subject, view: Receptive) -> tuple[int, ...]:
     return tuple(probe.dims[a] or side or ceil(wanted / m) * m for a, side, m in numbers)
 
 
+def sees_everything(subject: Subject) -> bool:
+    """Tell whether one output pixel looks as far as the input is wide, or `FAR_PX`."""
+    if subject.view is None:
+        return False
+    return max(subject.view.radius) >= min((*subject.fixed_sides, FAR_PX))
+
+
 def px(sides: Sequence[int]) -> str:
     """Return pixels per axis, once when all are equal."""
     return (str(sides[0]) if len(set(sides)) == 1 else " x ".join(map(str, sides))) + " px"
@@ -82,8 +89,7 @@ def px(sides: Sequence[int]) -> str:
 
 def _far(subject: Subject, view: Receptive) -> Iterator[Finding]:
     """Find a network that sees more than a tile."""
-    sides = subject.fixed_sides or (2 * FAR_PX,)
-    if max(view.radius) >= min(*sides, FAR_PX):
+    if sees_everything(subject):
         yield Finding(
             "warning",
             "sees-everything",

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any, Literal
 
@@ -13,6 +13,7 @@ import onnx
 from napari_onnxseg.errors import ChoiceError, ModelError
 from napari_onnxseg.graph.check import check
 from napari_onnxseg.graph.findings import Report, listed
+from napari_onnxseg.graph.findings_geometry import sees_everything
 from napari_onnxseg.graph.load import read_model
 from napari_onnxseg.graph.mend_files import load_weights, side_file, write_model
 from napari_onnxseg.graph.mend_modes import PLACINGS, Placing, place_samples, set_inference
@@ -225,6 +226,11 @@ def _lower(draft: _Draft, opset: int | None, limits: Limits | None) -> None:
 
 def _free(draft: _Draft, choices: Choices) -> None:
     """Free sides and batch: together where that can be proven, else each on its own."""
+    if choices.sides is None and draft.subject.fixed_sides and sees_everything(draft.subject):
+        draft.left.append(
+            "sides: the network judges the whole picture, at the side it was made for"
+        )
+        choices = replace(choices, sides=False)
     if choices.sides is not False and choices.batch is not False:
         try:
             told = _freed(draft.subject, batch=True, sides=True)

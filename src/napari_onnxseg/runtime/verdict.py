@@ -80,10 +80,10 @@ def _told(trial: Trial) -> Finding:
         )
     if not trial.seen:
         title = f"Reach and grid were not tried out, because {trial.skipped}."
-    else:
-        grid = f"moving the picture was not tried, because {trial.skipped}"
-        if not trial.skipped:
-            grid = "the answer moves with the picture on its grid"
-            grid += ", and on no finer one" if trial.coarsest else ""
-        title = f"A trial run agrees: a changed pixel reached {px(trial.seen)}, and {grid}."
+        return Finding("info", "trial", title, "What the graph says of them stands unconfirmed.")
+    grid = f"moving the picture was not tried, because {trial.skipped}"
+    if not trial.skipped:
+        grid = "the answer moves with the picture on its grid"
+        grid += ", and on no finer one" if trial.coarsest else ""
+    title = f"A trial run agrees: a changed pixel reached {px(trial.seen)}, and {grid}."
     return Finding("info", "trial", title, "Exact tiles equal the whole picture.")
