@@ -49,7 +49,7 @@ def classes_of(count: int | None, task: Task, told: Description) -> Finding[tupl
         return Finding(told.classes, told.fact("classes"))
     known = {entry.id: entry for entry in told.classes}
     classes = tuple(known.get(i) or default_class(i) for i in range(count))
-    note = f"The card names {len(known)} classes, the model gives {count}."
+    note = f"{_speaker(told, 'classes')} names {len(known)} classes, the model gives {count}."
     return Finding(classes, told.fact("classes"), "" if set(known) == set(range(count)) else note)
 
 
@@ -111,5 +111,20 @@ def _settled(kind: ScoreKind, told: Description) -> Finding[ScoreKind]:
     """Let the graph win over the card, and say so."""
     if told.scores in (None, kind) or told.fact("scores") == "file name":
         return Finding(kind, "graph")
-    note = f"The card says that the model gives {told.scores}, but its graph ends in {kind}."
+    note = (
+        f"{_speaker(told, 'scores')} says that the model gives {told.scores}, but its graph ends "
+        f"in {kind}."
+    )
     return Finding(kind, "graph", note)
+
+
+def _speaker(told: Description, entry: str) -> str:
+    """Name the source of an entry at the beginning of a sentence."""
+    return _SPEAKERS.get(told.fact(entry), "The card")
+
+
+_SPEAKERS = {
+    "package": "The package",
+    "metadata": "The metadata of the file",
+    "file name": "The name of the file",
+}

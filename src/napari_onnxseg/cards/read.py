@@ -10,7 +10,7 @@ from pathlib import Path
 from typing import Any
 
 from napari_onnxseg.cards.card import Fact, Geometry, ModelCard, Task, TensorSpec
-from napari_onnxseg.cards.catalog import find, list_models
+from napari_onnxseg.cards.catalog import list_models
 from napari_onnxseg.cards.description import Description, TensorHints
 from napari_onnxseg.cards.layers import layered
 from napari_onnxseg.cards.meaning import (
@@ -21,10 +21,10 @@ from napari_onnxseg.cards.meaning import (
     scores_of,
     task_of,
 )
-from napari_onnxseg.cards.native import is_card, read_description
 from napari_onnxseg.cards.offers import known_by_name
 from napari_onnxseg.cards.pins import require_pinned
 from napari_onnxseg.cards.rembg import fits
+from napari_onnxseg.cards.sources import all_told, card_beside, locate
 from napari_onnxseg.cards.tensors import (
     choose_input,
     choose_output,
@@ -32,7 +32,7 @@ from napari_onnxseg.cards.tensors import (
     output_spec,
     several_alike,
 )
-from napari_onnxseg.errors import ModelError, ModelNotFoundError
+from napari_onnxseg.errors import ModelError
 from napari_onnxseg.graph.inspect import GraphFacts, inspect
 from napari_onnxseg.graph.layout import convolution_evidence
 from napari_onnxseg.graph.load import read_model, require_side_files
@@ -77,14 +77,16 @@ def load_card(model: str | Path) -> ModelCard:
     Parameters
     ----------
     model : str or Path
-        A name in the catalogue, the path of an ``.onnx`` file, or the path of its card
-        (``.json``). A card beside the file, of the same name, is used.
+        A name in the catalogue, or the path of an ``.onnx`` file, of a package
+        (``.czann``, ``.czseg``, ``.czmodel``) or of its card (``.json``). A card beside the
+        file, of the same name, is used.
 
     Returns
     -------
     ModelCard
-        Every fact a run needs. The graph wins over the card for tensors; contradictions
-        and guesses are in ``notes``, the source of each fact is in ``facts``.
+        Every fact a run needs. A card is believed before the package, files of other tools
+        before the metadata, and for tensors the graph before all. Contradictions and guesses
+        are in ``notes``, the source of each fact is in ``facts``.
 
     Raises
     ------
@@ -93,41 +95,21 @@ def load_card(model: str | Path) -> ModelCard:
     ModelError
         When the file or its card cannot be used.
     """
-    path = _model_file(model)
-    told, note = _description(path)
-    sha256 = _checked_hash(path, told)
+    source = locate(model)
+    path = source.path
+    card, note = card_beside(source)
+    sha256 = _checked_hash(path, card)
     require_pinned(path, sha256)
+    told = all_told(source, card, _declared(path, sha256))
     told, reading = _with_name(path, sha256, told)
     require_side_files(reading.facts.external_data, path)
     return _assemble(path, sha256, told, reading, note)
 
 
-def _model_file(model: str | Path) -> Path:
-    """Return the absolute path of the ``.onnx`` file."""
-    text = str(model)
-    named = isinstance(model, str) and not any(mark in text for mark in ("/", "\\"))
-    if named and Path(text).suffix not in (".onnx", ".json"):
-        return find(text)
-    path = Path(model).expanduser().absolute()
-    if path.is_dir():
-        raise ModelError(f"'{path}' is a folder; choose the .onnx file in it.")
-    if path.suffix == ".json":
-        if path.exists():
-            read_description(path)  # a card asked for by its own name must be one
-        path = path.with_suffix(".onnx")
-    if not path.exists():
-        raise ModelNotFoundError(f"There is no model file '{path}'.")
-    return path
-
-
-def _description(path: Path) -> tuple[Description, str]:
-    """Return the card beside the model, and a note when the file there is none."""
-    card = path.with_suffix(".json")
-    if not card.exists():
-        return Description(), ""
-    if not is_card(card):
-        return Description(), f"'{card.name}' beside the model is not a card and was left aside."
-    return read_description(card), ""
+@lru_cache(maxsize=REMEMBERED)
+def _declared(path: Path, sha256: str) -> GraphFacts:
+    """Return what a file declares; remembered by content."""
+    return inspect(path)
 
 
 def _with_name(path: Path, sha256: str, told: Description) -> tuple[Description, Reading]:
@@ -209,13 +191,19 @@ def _assemble(path: Path, sha256: str, told: Description, reading: Reading, note
         classes=classes.value,
         objects=told.objects,
         sizing=sizing,
+        pixel_size=told.pixel_size,
+        suggested=told.suggested,
         licence=told.licence,
         origin=told.origin,
+        extra=told.extra,
         facts=facts,
         side_files=reading.facts.external_data,
         notes=tuple(
             n
-            for n in (note, *reading.notes, *heard, _name_note(facts), _size_note(told, task))
+            for n in (
+                *(note, *told.notes, *reading.notes, *heard),
+                *(_name_note(facts), _size_note(told, task), _pixel_note(told)),
+            )
             if n
         ),
     )
@@ -225,8 +213,12 @@ def _facts(
     found: Mapping[str, Finding[Any]], reading: Reading, told: Description
 ) -> dict[str, Fact]:
     """Say where each field came from."""
-    return {name: finding.fact for name, finding in found.items()} | {
-        "input": reading.layout_fact,
+    stated = (name for name in ("pixel_size", "suggested") if getattr(told, name))
+    facts = {name: finding.fact for name, finding in found.items()}
+    return {
+        **facts,
+        **{name: told.fact(name) for name in stated},
+        "input": told.fact("input") if reading.layout_fact == "card" else reading.layout_fact,
         "output": "graph",
         "geometry": "graph",
         "colour_order": told.fact("colour_order") if told.colour_order else "assumed",
@@ -252,6 +244,17 @@ def _size_note(told: Description, task: Finding[Task]) -> str:
     return (
         f"The model was trained on whole pictures of {side} × {side} px; bring larger ones to "
         "about that size first, because they are worked on in tiles."
+    )
+
+
+def _pixel_note(told: Description) -> str:
+    """Say what resolution the model was trained at."""
+    if told.pixel_size is None:
+        return ""
+    side, unit = told.pixel_size
+    return (
+        f"The model was trained on pixels of {side:g} {unit}; bring images of another resolution "
+        "to about that first."
     )
 
 

@@ -127,7 +127,7 @@ def input_spec(
     spec = _spec(tensor, cast(Layout, layout), seen.channels if seen else hints.channels)
     note = _contradiction("input", hints.input_layout, layout)
     if hints.channels not in (None, spec.channels):
-        note += f" The card says {hints.channels} channels, the graph takes {spec.channels}."
+        note += f" The description says {hints.channels} channels, the graph takes {spec.channels}."
     return spec, "graph" if graph else "card", note.strip()
 
 
@@ -198,7 +198,7 @@ def _named(tensors: Sequence[TensorFacts], name: str, kind: str) -> TensorFacts:
         if tensor.name == name:
             return tensor
     names = ", ".join(tensor.name for tensor in tensors)
-    raise ModelError(f"The card names the {kind} '{name}', the model has {names}.")
+    raise ModelError(f"The description names the {kind} '{name}', the model has {names}.")
 
 
 def _alike(one: TensorFacts, other: TensorFacts) -> bool:
@@ -217,7 +217,10 @@ def _fits(tensor: TensorFacts, layout: str, channels: int | None) -> bool:
 def _contradiction(kind: str, card: str | None, graph: str) -> str:
     if card in (None, graph):
         return ""
-    return f"The card says that the {kind} is {card}, but the graph shows {graph}, which is used."
+    return (
+        f"The description says that the {kind} is {card}, but the graph shows {graph}, which is "
+        "used."
+    )
 
 
 def _ambiguous(tensor: TensorFacts) -> ModelError:
