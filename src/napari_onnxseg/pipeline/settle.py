@@ -78,26 +78,22 @@ def settle_tiles(
 
 def tile_notes(card: ModelCard, plan: TilePlan) -> tuple[str, ...]:
     """Say when tiles are not exact, and why."""
+    needed, shared = _exact_halo(card), width_words(plan.overlap)
     if len(plan) == 1:
         return ()
     if not card.geometry.exact:
         why = "; ".join(card.geometry.breakers[:3])
-        how = (
-            f"tiles share {width_words(plan.overlap)} and are blended"
-            if plan.blends
-            else f"tiles are cropped by {width_words(plan.halo)}"
-        )
+        cropped = f"tiles are cropped by {width_words(plan.halo)}"
+        how = f"tiles share {shared} and are blended" if plan.blends else cropped
         return (f"'{card.name}' cannot be tiled exactly ({why}): {how}.",)
-    if plan.blends and not _is_exact(card, plan.tile, _exact_halo(card), plan.shape):
+    if plan.blends and not _is_exact(card, plan.tile, needed, plan.shape):
         return (
-            f"Tiles of {px_words(plan.tile)} are too small for the {width_words(card.geometry.halo)} "
-            f"halo that '{card.name}' needs: they share {width_words(plan.overlap)} and are blended.",
+            f"Tiles of {px_words(plan.tile)} are too small for the {width_words(needed)} halo "
+            f"that '{card.name}' needs: they share {shared} and are blended.",
         )
-    if any(
-        h < e and n > 1 for h, e, n in zip(plan.halo, _exact_halo(card), plan.grid, strict=True)
-    ):
+    if any(h < e and n > 1 for h, e, n in zip(plan.halo, needed, plan.grid, strict=True)):
         return (
-            f"A halo of {width_words(plan.halo)} is below the {width_words(_exact_halo(card))} that "
+            f"A halo of {width_words(plan.halo)} is below the {width_words(needed)} that "
             f"'{card.name}' needs: seams are possible.",
         )
     return ()
