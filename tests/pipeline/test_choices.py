@@ -46,7 +46,6 @@ def two_class(tmp_path):
         ({"normalization": "unit"}, r"Normalization\('unit'\)"),
         ({"statistics": "tile"}, "'image' or 'plane'"),
         ({"nodata": "0"}, "'nodata'"),
-        ({"threshold": None}, "'threshold'"),
         ({"threshold": "half"}, "'threshold'"),
         ({"confidence": "yes"}, "'confidence'"),
         ({"device": None}, "'device'"),

@@ -6,9 +6,17 @@ from dataclasses import asdict
 from fractions import Fraction
 from typing import Any
 
-from napari_onnxseg.cards.card import ClassInfo, ModelCard, ObjectRule, Sizing, TensorSpec
+from napari_onnxseg.cards.card import (
+    ClassInfo,
+    ModelCard,
+    ObjectRule,
+    Sizing,
+    Suggested,
+    TensorSpec,
+)
 from napari_onnxseg.cards.catalog import ModelSummary, list_models, user_folder
 from napari_onnxseg.cards.read import load_card
+from napari_onnxseg.cards.values import shortened
 from napari_onnxseg.cli.screen import print_json, say, show, show_table
 
 
@@ -114,11 +122,14 @@ def card_lines(card: ModelCard) -> dict[str, str]:
         "sizing": _sizing_words(card.sizing),
         "classes": ", ".join(map(_class_words, card.classes)),
         "objects": _object_words(card.objects),
+        "pixel_size": f"{card.pixel_size[0]:g} {card.pixel_size[1]}" if card.pixel_size else "",
+        "suggested": _suggested_words(card.suggested),
         "multiple": _px(geometry.multiple),
         "halo": _px(geometry.halo) if geometry.exact else "",
         "receptive radius": _px(geometry.radius) if geometry.exact else "",
         "output per input": " x ".join(map(str, geometry.ratio)) if _scaled(card) else "",
         "exact tiles": "yes" if geometry.exact else "no: " + "; ".join(geometry.breakers),
+        **{f"in the file: {key}": shortened(text, 120) for key, text in card.extra.items()},
     }
 
 
@@ -166,6 +177,16 @@ def _object_words(rule: ObjectRule | None) -> str:
         f"{rule.method}: P(inside) above {rule.seed_threshold:g} seeds,"
         f" foreground above {rule.foreground_threshold:g}, at least {rule.min_area_px} px"
     )
+
+
+def _suggested_words(suggested: Suggested | None) -> str:
+    """Return what the author runs a model with."""
+    if suggested is None:
+        return ""
+    tile = f"tile {_px(suggested.tile)}" if suggested.tile else ""
+    halo = f"halo {_px(suggested.halo)}" if suggested.halo else ""
+    cut = f"threshold {suggested.threshold:g}" if suggested.threshold else ""
+    return ", ".join(text for text in (tile, halo, cut) if text)
 
 
 def _px(sides: tuple[int, ...]) -> str:

@@ -54,7 +54,10 @@ def _one_of(*allowed: str) -> Callable[[str], str]:
 _SIDES: Mapping[str, Any] = {"metavar": "PX|ROWSxCOLUMNS", "read": read_sides}
 
 OPTIONS: Mapping[str, Option] = {
-    "model": Option("Name in the list of models, or an .onnx file.", flags=("--model", "-m")),
+    "model": Option(
+        "Name in the list of models, or an .onnx, .czann, .czseg or .czmodel file.",
+        flags=("--model", "-m"),
+    ),
     "device": Option(
         "auto, cpu, gpu, cuda, cuda:1 or another provider; only auto may fall back to the CPU.",
         flags=("--device", "-d"),
@@ -93,7 +96,9 @@ OPTIONS: Mapping[str, Option] = {
         read=_one_of("image", "plane"),
     ),
     "nodata": Option("Pixels of this value are no data, as NaN always is.", float),
-    "threshold": Option("Probability above which a pixel is foreground, 0 to 1.", float),
+    "threshold": Option(
+        "Probability above which a pixel is foreground, 0 to 1; the card or 0.5 by default.", float
+    ),
     "confidence": Option("Also write the probability of the chosen class.", bool),
     "objects": Option("Also write separate objects, when the model is made for it.", bool),
     "feather_px": Option(

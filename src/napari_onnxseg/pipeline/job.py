@@ -61,8 +61,9 @@ class SegmentJob:
         Measure intensity statistics over the whole image, or for each plane of a stack.
     nodata : float, optional
         Pixels of this value are no data, as NaN always is.
-    threshold : float
-        For one-channel models: foreground where the probability exceeds it.
+    threshold : float, optional
+        For one-channel models: foreground where the probability exceeds it; None takes the
+        card's suggestion, or one half.
     confidence : bool
         Also return the probability of the chosen class.
     objects : bool
@@ -89,7 +90,7 @@ class SegmentJob:
     normalization: Normalization | None = None
     statistics: Literal["image", "plane"] = "image"
     nodata: float | None = None
-    threshold: float = 0.5
+    threshold: float | None = None
     confidence: bool = False
     objects: bool = False
 

@@ -18,6 +18,9 @@ from napari_onnxseg.prepare.normalize import Normalization
 from napari_onnxseg.tiling.axis import per_axis
 from napari_onnxseg.tiling.plan import TilePlan
 
+HALF = 0.5
+"""Threshold that nobody has chosen."""
+
 
 @dataclass(frozen=True, slots=True)
 class SegmentPlan:
@@ -59,6 +62,13 @@ class SegmentPlan:
     memory_bytes: int
     notes: tuple[str, ...]
 
+    @property
+    def threshold(self) -> float:
+        """Probability above which one channel is foreground: the user's, the card's or half."""
+        if self.job.threshold is not None:
+            return self.job.threshold
+        return (self.card.suggested.threshold if self.card.suggested else None) or HALF
+
     def words(self) -> str:
         """Return the plan in two lines for people.
 
@@ -98,6 +108,7 @@ class SegmentPlan:
             "batch": self.batch,
             "workers": self.workers,
             "threads": self.threads,
+            "threshold": self.threshold,
             "channels": self.channels.words,
             "normalization": self.normalization.to_json(),
         }
@@ -163,7 +174,7 @@ def _refuse_misfits(stack: ImageStack, card: ModelCard, job: SegmentJob) -> None
             f"'{card.name}' works on {card.input.spatial_ndim}-D images, "
             f"this one is planned as {len(stack.shape)}-D."
         )
-    if not 0 < job.threshold < 1:
+    if job.threshold is not None and not 0 < job.threshold < 1:
         raise ChoiceError(f"The threshold must lie between 0 and 1, got {job.threshold}.")
     for name in ("batch", "workers"):
         value = getattr(job, name)

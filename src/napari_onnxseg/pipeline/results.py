@@ -76,7 +76,7 @@ class Outputs:
         decoder = Decoder(
             plan.card.scores,
             class_count(plan.card, output_shape),
-            job.threshold,
+            plan.threshold,
             job.confidence,
             rule,
         )
@@ -119,7 +119,7 @@ class Outputs:
             normalization=plan.normalization.words(),
             channels=plan.channels.words,
             image_range=None if stats is None else (stats.joint.minimum, stats.joint.maximum),
-            threshold=plan.job.threshold if plan.card.output.channels == 1 else None,
+            threshold=plan.threshold if plan.card.output.channels == 1 else None,
         )
         names = {c.id: c.name for c in plan.card.classes}
         ordered = [names.get(i, f"class {i}") for i in range(len(self.counts))]

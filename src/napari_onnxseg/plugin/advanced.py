@@ -7,7 +7,7 @@ from typing import Any
 from qtpy.QtWidgets import QDoubleSpinBox, QWidget
 
 from napari_onnxseg.cards.card import ModelCard
-from napari_onnxseg.pipeline.plan import SegmentPlan
+from napari_onnxseg.pipeline.plan import HALF, SegmentPlan
 from napari_onnxseg.plugin.choosers import Chooser
 from napari_onnxseg.plugin.fields import AutoSpin, ChannelsField, NumberField
 from napari_onnxseg.plugin.forms import form, on_change, show_row, side_by_side
@@ -194,10 +194,11 @@ class Decoding(QWidget):
 
     def __init__(self, changed: Any, parent: QWidget | None = None) -> None:
         super().__init__(parent)
+        self._shown = ""
         self.threshold = QDoubleSpinBox()
         self.threshold.setRange(0.01, 0.99)
         self.threshold.setSingleStep(0.05)
-        self.threshold.setValue(0.5)
+        self.threshold.setValue(HALF)
         self.threshold.setToolTip("Foreground is where the probability exceeds this.")
         self.statistics = Chooser()
         self.statistics.offer(["image", "plane"], ["whole image", "each plane"], "image")
@@ -219,13 +220,17 @@ class Decoding(QWidget):
         return {"threshold": self.threshold.value(), "statistics": self.statistics.value}
 
     def show_card(self, card: ModelCard | None) -> None:
-        """Offer the threshold to one-channel models only.
+        """Offer the threshold to one-channel models only, and begin with the author's.
 
         Parameters
         ----------
         card : ModelCard or None
             The model.
         """
+        if card is not None and card.sha256 != self._shown:
+            self._shown = card.sha256
+            suggested = card.suggested.threshold if card.suggested else None
+            self.threshold.setValue(suggested or HALF)
         one_channel = card is not None and card.output.channels == 1 and card.scores != "labels"
         show_row(self.rows, self.threshold, one_channel)
 
