@@ -164,7 +164,8 @@ def _automatic_tile(
     whole_fits = prod(whole) * per_px * min(workers, planes) <= BUDGET_BYTES
     smallest = prod(2 * h + m for h, m in zip(halo, card.geometry.multiple, strict=True))
     if not card.geometry.exact or smallest * per_px * workers > BUDGET_BYTES:
-        return whole if whole_fits else _blend_tile(card, whole, per_px, workers)
+        least = whole if whole_fits else _blend_tile(card, whole, per_px, workers)
+        return _suggested_tile(card, whole, per_px * workers) or least
     together = 1 if planes >= workers else workers
     tile = choose_tile(
         shape,
@@ -190,6 +191,20 @@ def _automatic_tile(
     return whole if prod(whole) / workers * WORKER_GAIN <= rounds else tile
 
 
+def _suggested_tile(
+    card: ModelCard, whole: tuple[int, ...], bytes_per_px: float
+) -> tuple[int, ...] | None:
+    """Return the author's tile, on the multiple, where the answer depends on it and it fits."""
+    given = card.suggested.tile if card.suggested else None
+    geometry = card.geometry
+    if geometry.exact or any(geometry.shrink) or given is None or len(given) != len(whole):
+        return None
+    tile = tuple(
+        min(w, ceil(g / m) * m) for g, w, m in zip(given, whole, geometry.multiple, strict=True)
+    )
+    return tile if prod(tile) * bytes_per_px <= BUDGET_BYTES else None
+
+
 def _blend_tile(
     card: ModelCard, whole: tuple[int, ...], per_px: float, workers: int
 ) -> tuple[int, ...]:
@@ -212,9 +227,7 @@ def _blending(
         0 if t >= w else ceil(t / 4 / m) * m
         for t, w, m in zip(tile, whole, card.geometry.multiple, strict=True)
     )
-    rim = tuple(
-        ceil(s / m) * m for s, m in zip(card.geometry.shrink, card.geometry.multiple, strict=True)
-    )
+    rim = _rim(card, tile, quarter)
     if card.scores == "labels":
         eighth = tuple(
             max(r, ceil(q / 2 / m) * m)
@@ -222,3 +235,19 @@ def _blending(
         )
         return eighth, (0,) * len(tile)
     return rim, quarter
+
+
+def _rim(card: ModelCard, tile: tuple[int, ...], overlap: tuple[int, ...]) -> tuple[int, ...]:
+    """Return the halo of blended tiles: what the graph loses, and what its author distrusts."""
+    geometry = card.geometry
+    given = card.suggested.halo if card.suggested else None
+    least = tuple(ceil(s / m) * m for s, m in zip(geometry.shrink, geometry.multiple, strict=True))
+    if given is None or len(given) != len(tile):
+        return least
+    wide = tuple(
+        max(r, ceil(g / m) * m) for r, g, m in zip(least, given, geometry.multiple, strict=True)
+    )
+    rooms = zip(tile, wide, overlap, geometry.multiple, geometry.shrink, strict=True)
+    return (
+        wide if all(not o or t >= smallest_tile(h, o, m, s) for t, h, o, m, s in rooms) else least
+    )
