@@ -70,7 +70,13 @@ def test_what_is_asked_for_and_cannot_be_proven_is_wrong_usage(onnxseg, tmp_path
 
 
 @pytest.mark.parametrize(
-    "words", [("--activation", "relu"), ("--weights", "away"), ("--keep", "no-such-output")]
+    "words",
+    [
+        ("--layout", "NCYX"),
+        ("--activation", "relu"),
+        ("--weights", "away"),
+        ("--keep", "no-such-output"),
+    ],
 )
 def test_unknown_words_are_wrong_usage(onnxseg, traced, tmp_path, words):
     done = onnxseg("models", "mend", traced, "-o", tmp_path / "b.onnx", *words)

@@ -6,8 +6,8 @@ import pytest
 from onnx import helper
 
 import nets
-from bad_exports import WELL, Plan, export, no_region
-from napari_onnxseg.errors import ModelError, ModelNotFoundError
+from bad_exports import WELL, Plan, dropout, export, no_region
+from napari_onnxseg.errors import ChoiceError, ModelError, ModelNotFoundError
 from napari_onnxseg.graph.check import check
 from napari_onnxseg.graph.findings import SEVERITIES, listed
 from napari_onnxseg.graph.subject import Limits, Wanted
@@ -89,6 +89,27 @@ def test_operators_without_a_cuda_kernel_are_named(tmp_path, opset, release, exp
         assert ("ConvTranspose-22" in found["no-cuda-kernel"].title) == (expected == "warning")
 
 
+def test_a_transposed_convolution_with_unequal_padding_is_named(tmp_path):
+    def up(net, x):
+        weight = net.constant(np.ones((4, 4, 3, 3)))
+        return net.add("ConvTranspose", x, weight, strides=[2, 2], pads=[0, 0, 1, 1])
+
+    found = finding(export(tmp_path / "a.onnx", replace(WELL, up=up)), "no-cuda-kernel")
+    assert "ConvTranspose with unequal padding may have" in found.title
+    assert not found.mendable
+
+
+@pytest.mark.parametrize("layout", ["NCHW", ""])
+@pytest.mark.parametrize(("train", "expected"), [(True, True), (False, False)])
+def test_the_switch_of_a_dropout_is_read_also_where_the_layout_is_unclear(
+    tmp_path, train, expected, layout
+):
+    net = Net(["batch", "c", "y", "x"])
+    last = dropout(net, "input", train)
+    path = written(tmp_path / "a.onnx", net, last, dims=["batch", "c", "y", "x"])
+    assert ("dropout-training" in severities(path, wanted=Wanted(layout=layout))) == expected
+
+
 @pytest.mark.parametrize(
     ("dtype", "code", "severity"),
     [
@@ -107,6 +128,11 @@ def test_channels_last_and_free_channels_are_told(tmp_path):
     path = nets.echo(tmp_path / "b.onnx", channels=None)
     assert severities(path)["layout-unclear"] == "warning"
     assert "channels-free" in severities(path, wanted=Wanted(layout="NCHW"))
+
+
+def test_an_unknown_layout_is_refused():
+    with pytest.raises(ChoiceError, match="layout is 'NCYX'; allowed are NCHW, NHWC"):
+        Wanted(layout="NCYX")
 
 
 @pytest.mark.parametrize(("batch", "severity"), [(1, "info"), (4, "warning")])

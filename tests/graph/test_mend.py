@@ -23,6 +23,7 @@ from napari_onnxseg.errors import OnnxSegError
 from napari_onnxseg.graph.check import check
 from napari_onnxseg.graph.mend import Choices, mend
 from napari_onnxseg.graph.subject import Limits
+from netbuild import Net, save
 
 LIMITS = Limits(opset=23, ir_version=11, release=(1, 31))
 MENDED = {name: bad for name, bad in BAD.items() if bad.good is not None}
@@ -133,3 +134,19 @@ def test_sizes_in_every_operator_set_become_factors(tmp_path, opset):
     mended = mend(bad, tmp_path / "mended.onnx")
     given = picture(2, 1, 32, 96)
     np.testing.assert_allclose(answer(mended.path, given), answer(good, given), atol=1e-5)
+
+
+@pytest.mark.parametrize(
+    ("where", "rounding"),
+    [("asymmetric", "ceil"), ("half_pixel", "floor"), ("asymmetric", "round_prefer_ceil")],
+)
+def test_nearest_neighbours_that_move_the_picture_are_put_right(tmp_path, where, rounding):
+    net = Net(["batch", 1, "y", "x"])
+    modes = {"coordinate_transformation_mode": where, "nearest_mode": rounding}
+    last = net.resize("input", 2.0, "nearest", **modes)
+    path = save(net.model({last: ("float32", [None] * 4)}), tmp_path / "bad.onnx")
+    mended = mend(path, tmp_path / "mended.onnx", Choices(resize="half_pixel"))
+    assert "resize-shifted" not in mended.report.codes
+    given = picture(1, 1, 5, 7)
+    expected = given.repeat(2, axis=2).repeat(2, axis=3)
+    np.testing.assert_array_equal(answer(mended.path, given), expected)

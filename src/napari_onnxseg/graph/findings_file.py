@@ -72,6 +72,8 @@ def about_kernels(subject: Subject, limits: Limits | None) -> Iterator[Finding]:
                 unsure.append(f"{op_type}-{opset}")
             elif limits and release < cured:
                 sure.append(f"{op_type}-{opset}")
+    if any(_unequal(node) for node in subject.nodes):
+        unsure.append("ConvTranspose with unequal padding")
     if sure or unsure:
         yield Finding(
             "warning" if sure else "info",
@@ -81,7 +83,7 @@ def about_kernels(subject: Subject, limits: Limits | None) -> Iterator[Finding]:
             "On an NVIDIA GPU these operators run on the processor, and every tile is copied "
             "forth and back; the picture is right, but slow.",
             advice.VERSION,
-            mendable=True,
+            mendable=not any("Pad" in name or "padding" in name for name in sure + unsure),
         )
 
 
@@ -186,6 +188,13 @@ def bytes_of(tensor: onnx.TensorProto) -> int:
     size: int = helper.tensor_dtype_to_np_dtype(tensor.data_type).itemsize
     count: int = prod(tensor.dims)
     return count * size
+
+
+def _unequal(node: onnx.NodeProto) -> bool:
+    """Tell whether a transposed convolution pads one side more than the other."""
+    pads = next((list(a.ints) for a in node.attribute if a.name == "pads"), [])
+    half = len(pads) // 2
+    return node.op_type == "ConvTranspose" and pads[:half] != pads[half:]
 
 
 def _unknown(node: onnx.NodeProto, opset: int) -> bool:

@@ -10,7 +10,7 @@ from napari_onnxseg.graph import advice
 from napari_onnxseg.graph.findings import Finding, listed
 from napari_onnxseg.graph.hard_sizes import words
 from napari_onnxseg.graph.subject import Subject
-from napari_onnxseg.graph.training import trains
+from napari_onnxseg.graph.training import switches, trains
 
 RANDOM = ("RandomNormal", "RandomNormalLike", "RandomUniform", "RandomUniformLike", "Bernoulli")
 MIXING = ("InstanceNormalization", "MatMul", "Softmax", "LayerNormalization", "Attention")
@@ -23,7 +23,10 @@ COVERED = ("places its samples", "training mode", "brings every picture")
 
 def about_training(subject: Subject) -> Iterator[Finding]:
     """Look for operators that were exported as they train."""
-    constants = subject.graph.constants if subject.graph else {}
+    constants = {
+        **switches(subject.model.graph),
+        **(subject.graph.constants if subject.graph else {}),
+    }
     found = [n for n in subject.nodes if trains(n, subject.facts.opset, constants)]
     for op_type, code, meaning in (
         (
@@ -63,7 +66,7 @@ def about_resizes(subject: Subject) -> Iterator[Finding]:
             corners.append(words(node))
         elif where == "tf_crop_and_resize":
             crops.append(words(node))
-        elif mode == "nearest" and _shifts(where, rounding):
+        elif mode == "nearest" and shifts(where, rounding):
             shifted.append(words(node))
         elif mode != "nearest" and where == "asymmetric":
             asymmetric.append(words(node))
@@ -115,8 +118,19 @@ def resize_modes(node: onnx.NodeProto, opset: int) -> tuple[str, str, str]:
     return mode, where, given.get("nearest_mode", "round_prefer_floor")
 
 
-def _shifts(where: str, rounding: str) -> bool:
-    """Tell whether doubling by nearest neighbours moves the picture."""
+def shifts(where: str, rounding: str) -> bool:
+    """Tell whether doubling by nearest neighbours moves the picture.
+
+    Parameters
+    ----------
+    where, rounding : str
+        ``coordinate_transformation_mode`` and ``nearest_mode`` of a Resize.
+
+    Returns
+    -------
+    bool
+        Whether the second pair of pixels shows anything but the second pixel.
+    """
     corner = where == "asymmetric"
     positions = [i / 2 if corner else (i + 0.5) / 2 - 0.5 for i in range(2, 6)]
     round_up = {"floor": 0.0, "ceil": 0.999, "round_prefer_ceil": 0.5}.get(rounding, 0.499)

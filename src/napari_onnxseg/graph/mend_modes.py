@@ -2,12 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
 from typing import Literal
 
 import onnx
 
-from napari_onnxseg.graph.findings_operators import resize_modes
+from napari_onnxseg.graph.findings_operators import resize_modes, shifts
 from napari_onnxseg.graph.hard_sizes import words
 from napari_onnxseg.graph.inspect import opset_of
 from napari_onnxseg.graph.subject import Subject, every_node
@@ -18,8 +17,7 @@ from napari_onnxseg.graph.surgery import (
     set_attribute,
     uses,
 )
-from napari_onnxseg.graph.training import DROPOUT, NORM, trains
-from napari_onnxseg.types import AnyArray
+from napari_onnxseg.graph.training import DROPOUT, NORM, switches, trains
 
 Placing = Literal["half_pixel", "pytorch_half_pixel", "asymmetric", "align_corners"]
 PLACINGS: tuple[Placing, ...] = (
@@ -49,7 +47,7 @@ def set_inference(subject: Subject) -> str:
         When something else reads what only training gives.
     """
     graph, opset = subject.model.graph, opset_of(subject.model)
-    constants: Mapping[str, AnyArray] = subject.graph.constants if subject.graph else {}
+    constants = {**switches(graph), **(subject.graph.constants if subject.graph else {})}
     found = [node for node in every_node(graph) if trains(node, opset, constants)]
     for node in found:
         for name in node.output[1:]:
@@ -69,6 +67,8 @@ def set_inference(subject: Subject) -> str:
 def place_samples(subject: Subject, placing: Placing) -> str:
     """Let every linear or cubic resize place its samples in one way.
 
+    Nearest neighbours that move the picture are placed as PyTorch does.
+
     Parameters
     ----------
     subject : Subject
@@ -87,17 +87,25 @@ def place_samples(subject: Subject, placing: Placing) -> str:
         Before operator set 11, which knows one way only.
     """
     opset = opset_of(subject.model)
-    changed = 0
-    for node in every_node(subject.model.graph):
-        if node.op_type in ("Resize", "Upsample"):
-            mode, where, _ = resize_modes(node, opset)
-            if mode == "nearest" or where == placing:
-                continue
-            if opset < 11 or node.op_type == "Upsample":
-                raise Stuck(f"{words(node)} of operator set {opset} knows one placing only")
-            set_attribute(node, "coordinate_transformation_mode", placing)
-            changed += 1
-    return f"set {changed} Resize to {placing}" if changed else ""
+    resizes = [n for n in every_node(subject.model.graph) if n.op_type in ("Resize", "Upsample")]
+    changed = [node for node in resizes if _place(node, placing, opset)]
+    return f"set {len(changed)} Resize to {placing}" if changed else ""
+
+
+def _place(node: onnx.NodeProto, placing: Placing, opset: int) -> bool:
+    """Place the samples of one resize; tell whether that changed it."""
+    mode, where, rounding = resize_modes(node, opset)
+    if mode == "nearest":
+        if shifts(where, rounding):
+            set_attribute(node, "coordinate_transformation_mode", "asymmetric")
+            set_attribute(node, "nearest_mode", "floor")
+        return shifts(where, rounding)
+    if where == placing:
+        return False
+    if opset < 11 or node.op_type == "Upsample":
+        raise Stuck(f"{words(node)} of operator set {opset} knows one placing only")
+    set_attribute(node, "coordinate_transformation_mode", placing)
+    return True
 
 
 def _settle(node: onnx.NodeProto, opset: int) -> None:

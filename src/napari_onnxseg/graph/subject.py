@@ -9,7 +9,7 @@ from pathlib import Path
 import onnx
 from onnx import inliner
 
-from napari_onnxseg.errors import ModelError
+from napari_onnxseg.errors import ChoiceError, ModelError
 from napari_onnxseg.graph.fold import StaticGraph, fold
 from napari_onnxseg.graph.inspect import GraphFacts, TensorFacts, inspect
 from napari_onnxseg.graph.layout import LAYOUTS, convolution_evidence, plausible_layouts
@@ -48,10 +48,21 @@ class Wanted:
         Axes of the input, such as ``"NHWC"``, or nothing.
     output : str
         The output of interest, or nothing.
+
+    Raises
+    ------
+    ChoiceError
+        When there is no such layout.
     """
 
     layout: str = ""
     output: str = ""
+
+    def __post_init__(self) -> None:
+        if self.layout and self.layout not in LAYOUTS.values():
+            raise ChoiceError(
+                f"The layout is {self.layout!r}; allowed are {', '.join(LAYOUTS.values())}."
+            )
 
 
 @dataclass(frozen=True, slots=True)

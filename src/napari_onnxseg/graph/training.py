@@ -4,7 +4,9 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 
+import numpy as np
 import onnx
+from onnx import numpy_helper
 
 from napari_onnxseg.types import AnyArray
 
@@ -33,6 +35,18 @@ def trains(node: onnx.NodeProto, opset: int, constants: Mapping[str, AnyArray]) 
     if node.op_type == DROPOUT:
         return _dropout_trains(node, opset, constants)
     return False
+
+
+def switches(graph: onnx.GraphProto) -> dict[str, AnyArray]:
+    """Return the truth values that a graph stores, by name."""
+    stored = [(tensor.name, tensor) for tensor in graph.initializer]
+    made = [node for node in graph.node if node.op_type == "Constant"]
+    stored += [(n.output[0], a.t) for n in made for a in n.attribute if a.name == "value"]
+    return {
+        name: np.asarray(numpy_helper.to_array(tensor))
+        for name, tensor in stored
+        if tensor.data_type == onnx.TensorProto.BOOL and not tensor.external_data
+    }
 
 
 def _norm_trains(node: onnx.NodeProto, opset: int) -> bool:
