@@ -20,10 +20,12 @@ class Reach:
 
     Parameters
     ----------
-    step, over : int
-        Input elements per output element, as a fraction.
+    step : int
+        Input elements per output element, before the division by ``over``.
     before, after : int
         Offsets of the first and the last element needed.
+    over : int
+        Divisor of ``step``.
     """
 
     step: int = 1

@@ -100,15 +100,15 @@ def matte(
     cancel : Cancel, optional
         Ends the run from another thread, also inside native code.
 
-    Yields
-    ------
-    Progress
-        After each finished band of rows.
-
     Returns
     -------
     MatteResult
         The picture with its alpha, and what was done.
+
+    Yields
+    ------
+    Progress
+        After each finished band of rows.
 
     Raises
     ------

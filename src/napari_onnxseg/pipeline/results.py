@@ -34,6 +34,10 @@ class Outputs:
     arrays : mapping of str to MemorySink
         ``labels`` and, when asked for, ``confidence``, ``inside``, ``foreground``,
         ``objects``.
+    nonfinite : int
+        Pixels so far whose scores are not finite.
+    last_object : int
+        Highest object id so far.
     """
 
     decoder: Decoder

@@ -89,15 +89,15 @@ def segment(
     cancel : Cancel, optional
         Ends the run from another thread, also inside native code.
 
-    Yields
-    ------
-    Progress
-        After each finished block.
-
     Returns
     -------
     SegmentResult
         The labels, and what was done.
+
+    Yields
+    ------
+    Progress
+        After each finished block.
 
     Raises
     ------

@@ -99,12 +99,11 @@ def finished_blocks(
     planes : iterable of Plane
         Taken lazily.
 
-    Yields
-    ------
-    position : tuple of int
-        The plane of the tile that was done, once per tile.
-    blocks : list of Block
-        What is final now: the tile's own part, or the band it completed, or nothing yet.
+    Returns
+    -------
+    iterator of (tuple of int, list of Block)
+        Once per tile: the plane of the tile that was done, and what is final now: the
+        tile's own part, or the band it completed, or nothing yet.
     """
     return _blended(bench, planes) if bench.plan.tiles.blends else _cropped(bench, planes)
 

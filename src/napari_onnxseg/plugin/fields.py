@@ -57,6 +57,8 @@ class NumberField(QLineEdit):
     ----------
     absent : str
         What an empty field means.
+    tip : str
+        Shown under the pointer.
     """
 
     def __init__(self, absent: str, tip: str, parent: QWidget | None = None) -> None:

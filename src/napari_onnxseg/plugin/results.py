@@ -19,7 +19,7 @@ NEW_CLASS_COLOUR = "#f0f0f0"
 
 
 def segment_layers(result: SegmentResult, placement: Placement) -> list[Layer]:
-    """Layers that show a segmentation, the lowest first.
+    """Make the layers that show a segmentation, the lowest first.
 
     Parameters
     ----------
@@ -82,7 +82,7 @@ def class_colours(classes: Sequence[ClassInfo]) -> DirectLabelColormap:
 
 
 def class_names(classes: Sequence[ClassInfo]) -> dict[str, list[Any]]:
-    """Features of a Labels layer that give the name under the pointer.
+    """Return features of a Labels layer that give the name under the pointer.
 
     Parameters
     ----------
