@@ -5,7 +5,8 @@ import onnx
 import pytest
 
 import nets
-from bad_exports import BAD, FIXED, WELL, export, up_to_size
+from bad_exports import BAD, FIXED, WELL, export
+from bad_layers import up_to_size
 
 
 @pytest.fixture

@@ -4,7 +4,8 @@ from dataclasses import replace
 import pytest
 
 import nets
-from bad_exports import FIXED, WELL, export, shuffled_by_numbers, softmax_twice
+from bad_exports import FIXED, WELL, export
+from bad_layers import shuffled_by_numbers, softmax_twice
 from napari_onnxseg.errors import OnnxSegError
 from napari_onnxseg.graph.check import check
 from napari_onnxseg.graph.findings import Report

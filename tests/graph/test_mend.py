@@ -7,18 +7,8 @@ import onnxruntime as ort
 import pytest
 
 import nets
-from bad_exports import (
-    BAD,
-    FIXED,
-    WELL,
-    export,
-    norm,
-    norm_training,
-    shuffled_by_numbers,
-    softmax,
-    softmax_twice,
-    up_to_size,
-)
+from bad_exports import BAD, FIXED, WELL, export
+from bad_layers import norm, norm_training, shuffled_by_numbers, softmax, softmax_twice, up_to_size
 from napari_onnxseg.errors import OnnxSegError
 from napari_onnxseg.graph.check import check
 from napari_onnxseg.graph.mend import Choices, mend

@@ -5,7 +5,8 @@ import onnx
 import pytest
 
 import nets
-from bad_exports import FIXED, WELL, export, shuffled_by_numbers, softmax
+from bad_exports import FIXED, WELL, export
+from bad_layers import shuffled_by_numbers, softmax
 from napari_onnxseg.errors import ChoiceError
 from napari_onnxseg.graph.mend import Choices, mend
 from napari_onnxseg.graph.reshaping import Length, lengths

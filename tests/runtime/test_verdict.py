@@ -6,7 +6,8 @@ import onnxruntime as ort
 import pytest
 
 import nets
-from bad_exports import BAD, FIXED, WELL, custom, export, norm_training, up_to_size
+from bad_exports import BAD, FIXED, WELL, export
+from bad_layers import custom, norm_training, up_to_size
 from napari_onnxseg.errors import ChoiceError, ModelError, RunError
 from napari_onnxseg.graph.mend import Choices
 from napari_onnxseg.graph.receptive import Receptive
@@ -117,6 +118,17 @@ def test_a_mended_copy_is_run_beside_the_original_and_at_a_larger_size(tmp_path)
     )
 
 
+def test_a_copy_freed_of_sizes_in_the_graph_is_compared_at_that_size(tmp_path):
+    bad = BAD["free by name only"]
+    path = bad.write(tmp_path / "a.onnx", bad.plan)
+    assert not {"geometry", "sees-everything", "memory"} & judge(path).codes
+    _, beside = mend_beside(path, tmp_path / "b.onnx")
+    assert beside.difference < 1e-6
+    assert beside.changed_px == 0
+    assert beside.pixels == 64 * 64
+    assert beside.larger == "2 pictures of 128 x 64 px"
+
+
 def test_a_repair_that_changes_the_answer_says_by_how_much(tmp_path):
     path = export(tmp_path / "a.onnx", replace(WELL, middle=norm_training))
     _, beside = mend_beside(path, tmp_path / "b.onnx")
@@ -126,7 +138,9 @@ def test_a_repair_that_changes_the_answer_says_by_how_much(tmp_path):
 
 def test_an_original_that_does_not_run_is_said(tmp_path):
     bad = BAD["64-bit numbers"]
-    _, beside = mend_beside(bad.write(tmp_path / "a.onnx", bad.plan), tmp_path / "b.onnx")
+    path = bad.write(tmp_path / "a.onnx", bad.plan)
+    assert "Conv" in titles(judge(path))["does-not-run"]
+    _, beside = mend_beside(path, tmp_path / "b.onnx")
     assert beside.difference is None
     assert beside.words().startswith("The original cannot be run beside it: ")
 

@@ -23,7 +23,7 @@ MUCH_BYTES = 4 << 30
 def about_tiles(subject: Subject) -> Iterator[Finding]:
     """Tell grid, halo and resolution."""
     view = subject.view
-    if view is None:
+    if view is None or not view.output_dims:
         return
     halo = "" if view.breakers else f", halo for exact tiles {px(view.halo)}"
     yield Finding(
@@ -39,7 +39,7 @@ def about_tiles(subject: Subject) -> Iterator[Finding]:
 def about_memory(subject: Subject) -> Iterator[Finding]:
     """Tell the working memory of one tile."""
     view = subject.view
-    if view is None:
+    if view is None or not view.output_dims:
         return
     sides = tile_sides(subject, view)
     size = view.bytes_per_px * prod(sides)
@@ -77,7 +77,7 @@ def tile_sides(subject: Subject, view: Receptive) -> tuple[int, ...]:
 
 def sees_everything(subject: Subject) -> bool:
     """Tell whether one output pixel looks as far as the input is wide, or `FAR_PX`."""
-    if subject.view is None:
+    if subject.view is None or not subject.view.output_dims:
         return False
     return max(subject.view.radius) >= min((*subject.fixed_sides, FAR_PX))
 

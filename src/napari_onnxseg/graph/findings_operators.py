@@ -38,7 +38,8 @@ def about_training(subject: Subject) -> Iterator[Finding]:
         (
             "Dropout",
             "dropout-training",
-            "Random channels are set to zero: the answer changes from run to run.",
+            "Random channels are set to zero, unless the runtime takes the layer out itself: the "
+            "answer changes from run to run.",
         ),
     ):
         names = [words(node) for node in found if node.op_type == op_type]

@@ -13,10 +13,10 @@ from math import prod
 import onnx
 
 from napari_onnxseg.errors import ModelError
+from napari_onnxseg.graph.example import example
 from napari_onnxseg.graph.fold import StaticGraph, fold
 from napari_onnxseg.graph.hard_sizes import (
     hard_reshape,
-    hard_resize,
     hard_sizes,
     makers_of,
     words,
@@ -115,7 +115,7 @@ def needed(subject: Subject) -> tuple[bool, bool]:
 def _sizes(subject: Subject, probe: Probe, batch: bool, sides: bool) -> Sizes:
     """Return the size of the exporter's example, and a larger one."""
     bound = bool(subject.fixed_sides)
-    small = _example(subject, probe) if sides and not bound else _declared(subject, probe)
+    small = example(subject, probe) if sides and not bound else _declared(subject, probe)
     large = list(small)
     for axis, growth in zip(probe.axes, GROWTH, strict=False):
         large[axis] *= growth if sides else 1
@@ -129,32 +129,6 @@ def _declared(subject: Subject, probe: Probe) -> tuple[int, ...]:
     """Return the declared dims, free sides as they were looked at."""
     shapes = subject.graph.shapes if subject.graph else {}
     return shapes.get(probe.input) or probe.sized([64] * len(probe.axes))
-
-
-def _example(subject: Subject, probe: Probe) -> tuple[int, ...]:
-    """Find the one size at which the shapes of a graph with sizes of its own fit together."""
-    graph = subject.graph
-    makers = makers_of(subject.model.graph)
-    hard = [n for n in graph.nodes if hard_resize(graph, n, makers)] if graph else []
-    if not hard or graph is None:
-        raise Stuck("the size of the exporter's example cannot be found in the graph")
-    target = graph.constants[hard[0].input[3]]
-    sides = [int(n) for n in target if n > 1][-len(probe.axes) :]
-    fitting = []
-    for shift in range(-4, 9):
-        tried = [n << shift if shift >= 0 else n >> -shift for n in sides]
-        dims = probe.sized(tried)
-        if min(tried) > 0 and _fits(subject, {probe.input: dims}):
-            fitting.append(dims)
-    if len(fitting) != 1:
-        raise Stuck(f"{words(hard[0])} fits {len(fitting) or 'no'} sizes of the input")
-    return fitting[0]
-
-
-def _fits(subject: Subject, dims: dict[str, tuple[int, ...]]) -> bool:
-    names = [tensor.name for tensor in subject.facts.outputs]
-    graph = fold(subject.model, dims, names, subject.path.parent)
-    return all(name in graph.shapes for node in graph.nodes for name in node.output if name)
 
 
 def _refuse_whole_pools(graph: StaticGraph, sizes: Sizes) -> None:

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from napari_onnxseg.graph.operator import EVERYWHERE, Breaks, Local, Operator
+from napari_onnxseg.graph.training import trains
 
 
 def pointwise(op: Operator) -> Local:
@@ -32,7 +33,7 @@ def everywhere(op: Operator) -> Local:
 
 def batch_norm(op: Operator) -> Local:
     """Accept with fixed statistics only."""
-    if op.attribute("training_mode", 0) or (op.graph.opset < 7 and not op.attribute("is_test", 0)):
+    if trains(op.node, op.graph.opset, op.graph.constants):
         raise Breaks("measures each tile anew (training mode)")
     return op.same()
 

@@ -2,16 +2,19 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 
 import numpy as np
 
 from napari_onnxseg.errors import ModelError, OnnxSegError
+from napari_onnxseg.graph.example import example
 from napari_onnxseg.graph.findings_geometry import tile_sides
 from napari_onnxseg.graph.mend import Choices, Mended, mend
 from napari_onnxseg.graph.mend_files import side_file
+from napari_onnxseg.graph.mend_sizes import needed
 from napari_onnxseg.graph.subject import Subject, Wanted, read_subject
+from napari_onnxseg.graph.surgery import Stuck
 from napari_onnxseg.runtime.bare import Bare, limits, noise
 from napari_onnxseg.types import AnyArray
 
@@ -126,13 +129,29 @@ def compare(original: Path, copy: Path, wanted: Wanted | None = None) -> Compari
         before = Bare(original).run(old.probe.input, picture)
     except OnnxSegError as error:
         return Comparison(None, trouble=str(error).rstrip("."), larger=larger)
-    return _difference(before, answers, old, larger)
+    found = _difference(before, answers, larger)
+    main, axis = old.probe.output, new.channel_axis
+    return _with_labels(found, before[main], answers[main], axis) if main in answers else found
 
 
 def _sides(old: Subject, new: Subject) -> tuple[int, ...]:
-    """Return the sides of the original where they are fixed, else of a tile of the copy."""
+    """Return the sides that the original is bound to, else those of a tile of the copy."""
+    bound = _bound(old)
+    if bound:
+        return bound
     view = old.view if old.fixed_sides else new.view or old.view
     return tile_sides(old, view) if view else ()
+
+
+def _bound(old: Subject) -> tuple[int, ...]:
+    """Return the size of the exporter's example, where the graph alone is bound to it."""
+    if old.probe is None or old.fixed_sides or not needed(old)[1]:
+        return ()
+    try:
+        dims = example(old, old.probe)
+    except Stuck:
+        return ()
+    return tuple(dims[axis] for axis in old.probe.axes)
 
 
 def _typed(picture: AnyArray, subject: Subject) -> AnyArray:
@@ -146,29 +165,34 @@ def _larger(model: Bare, old: Subject, new: Subject) -> str:
     pairs = zip(old.probe.dims, new.probe.dims, strict=True)
     freed = [before is not None and after is None for before, after in pairs]
     batch = new.probe.dims[new.probe.layout.index("N")] or 2
-    if not any(freed):
+    bound = bool(_bound(old)) and not _bound(new)
+    if not any(freed) and not bound:
         return ""
     sides = list(_sides(old, new))
-    if freed[new.probe.axes[0]]:
+    if freed[new.probe.axes[0]] or bound:
         sides[0] *= 2
     model.run(new.probe.input, noise(new, sides, batch))
     return f"{batch} pictures of {' x '.join(map(str, sides))} px"
 
 
-def _difference(
-    before: dict[str, AnyArray], after: dict[str, AnyArray], old: Subject, larger: str
-) -> Comparison:
-    """Compare all common outputs, and the classes of the main one."""
+def _difference(before: dict[str, AnyArray], after: dict[str, AnyArray], larger: str) -> Comparison:
+    """Compare all common outputs."""
     common = [name for name in after if name in before]
     if any(before[name].shape != after[name].shape for name in common):
         return Comparison(None, trouble="it gives another shape", larger=larger)
     gaps = [_gap(before[name], after[name]) for name in common]
-    main, axis = old.target.name if old.target else "", old.channel_axis
-    changed = pixels = None
-    if main in common and (axis is None or before[main].shape[axis] > 1):
-        one, other = (_classes(answers[main], axis) for answers in (before, after))
-        changed, pixels = int(np.count_nonzero(_unlike(one, other))), one.size
-    return Comparison(max(gaps, default=0.0), changed, pixels or 0, larger=larger)
+    return Comparison(max(gaps, default=0.0), larger=larger)
+
+
+def _with_labels(
+    found: Comparison, before: AnyArray, after: AnyArray, axis: int | None
+) -> Comparison:
+    """Add how many pixels have another class, where the output tells classes."""
+    whole = before.dtype.kind in "iu"
+    if found.difference is None or not (whole or (axis is not None and before.shape[axis] > 1)):
+        return found
+    one, other = (answer if whole else answer.argmax(axis) for answer in (before, after))
+    return replace(found, changed_px=int(np.count_nonzero(one != other)), pixels=one.size)
 
 
 def _gap(one: AnyArray, other: AnyArray) -> float:
@@ -178,13 +202,3 @@ def _gap(one: AnyArray, other: AnyArray) -> float:
         return float("inf")
     good = np.isfinite(a)
     return float(np.max(np.abs(a[good] - b[good]), initial=0))
-
-
-def _classes(answer: AnyArray, axis: int | None) -> AnyArray:
-    return answer if axis is None else answer.argmax(axis)
-
-
-def _unlike(one: AnyArray, other: AnyArray) -> AnyArray:
-    """Return where values differ; two that are no numbers are alike."""
-    differs: AnyArray = (one != other) & ~((one != one) & (other != other))
-    return differs
