@@ -129,6 +129,7 @@ def _means(scores: list[Score]) -> dict[str, float]:
     return {
         "images": len(scores),
         "iou": float(np.mean([s.iou for s in scores])),
+        "iou_median": float(np.median([s.iou for s in scores])),
         "ap50": float(np.mean([s.ap50 for s in scores])),
         "ap50_pooled": found / total if total else 1.0,
     }
