@@ -35,7 +35,7 @@ from napari_onnxseg.cards.tensors import (
 from napari_onnxseg.errors import ModelError
 from napari_onnxseg.graph.inspect import GraphFacts, inspect
 from napari_onnxseg.graph.layout import convolution_evidence
-from napari_onnxseg.graph.load import read_model, require_side_files
+from napari_onnxseg.graph.load import followed, read_model, require_side_files
 from napari_onnxseg.graph.probe import Probe
 from napari_onnxseg.graph.receptive import Receptive, analyse
 
@@ -109,7 +109,8 @@ def load_card(model: str | Path) -> ModelCard:
 @lru_cache(maxsize=REMEMBERED)
 def _declared(path: Path, sha256: str) -> GraphFacts:
     """Return what a file declares; remembered by content."""
-    return inspect(path)
+    with followed(path):
+        return inspect(path)
 
 
 def _with_name(path: Path, sha256: str, told: Description) -> tuple[Description, Reading]:
@@ -143,6 +144,12 @@ def _hash(path: Path, modified_ns: int, size: int) -> str:
 @lru_cache(maxsize=REMEMBERED)
 def _reading(path: Path, sha256: str, hints: TensorHints) -> Reading:
     """Read the graph; remembered by content."""
+    with followed(path):
+        return _followed(path, hints)
+
+
+def _followed(path: Path, hints: TensorHints) -> Reading:
+    """Follow the graph from its input to its output."""
     model = read_model(path)
     facts = inspect(model)
     source = choose_input(facts, hints)

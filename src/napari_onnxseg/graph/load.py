@@ -4,12 +4,16 @@ from __future__ import annotations
 
 import zipfile
 from collections.abc import Iterable, Iterator
+from contextlib import contextmanager
 from pathlib import Path, PurePosixPath, PureWindowsPath
 
 import onnx
 from google.protobuf.message import DecodeError  # type: ignore[import-untyped]
 
-from napari_onnxseg.errors import ModelError, ModelNotFoundError
+from napari_onnxseg.errors import ModelError, ModelNotFoundError, OnnxSegError
+
+LONGEST = 200
+"""Characters of a foreign message that are shown."""
 
 
 def read_model(path: Path) -> onnx.ModelProto:
@@ -64,6 +68,36 @@ def parse_model(path: Path) -> onnx.ModelProto:
     if not model.graph.node or not model.graph.output:
         raise ModelError(f"'{path}' holds no network; choose an ONNX file exported from one.")
     return model
+
+
+@contextmanager
+def followed(path: Path) -> Iterator[None]:
+    """Turn what a graph that breaks the rules of the format fails with into one sentence.
+
+    Parameters
+    ----------
+    path : Path
+        The ``.onnx`` file that is read in the block.
+
+    Yields
+    ------
+    None
+        Nothing.
+
+    Raises
+    ------
+    ModelError
+        With the first fault; our own faults pass as they are.
+    """
+    try:
+        yield
+    except OnnxSegError:
+        raise
+    except Exception as error:  # there are as many ways to fail as there are rules
+        reason = " ".join(f"{type(error).__name__}: {error}".split())[:LONGEST]
+        raise ModelError(
+            f"'{path}' breaks the rules of the ONNX format ({reason}); export or download it again."
+        ) from error
 
 
 def side_files(model: onnx.ModelProto) -> tuple[str, ...]:
