@@ -21,7 +21,8 @@ def layered(*sources: Description) -> Description:
     -------
     Description
         Each entry from the first source that says anything about it, and where that came
-        from; the notes and the free entries of all.
+        from; the notes and the free entries of all. A refusal counts when no source above it
+        tells a task.
     """
     said: dict[str, Any] = {}
     facts: dict[str, Fact] = {}
@@ -31,8 +32,10 @@ def layered(*sources: Description) -> Description:
                 said[name], facts[name] = value, source.fact(name)
         if source.tensors.input_layout:
             facts["input"] = source.fact("input")
+    decisive = next((told for told in sources if told.task or told.refusal), None)
     return Description(
         tensors=_hints(sources),
+        refusal=decisive.refusal if decisive else "",
         extra={key: text for source in reversed(sources) for key, text in source.extra.items()},
         notes=tuple(note for source in sources for note in source.notes),
         facts=facts,
@@ -40,7 +43,7 @@ def layered(*sources: Description) -> Description:
     )
 
 
-_GATHERED = ("tensors", "extra", "notes", "facts")
+_GATHERED = ("tensors", "extra", "refusal", "notes", "facts")
 _ENTRIES = [f.name for f in fields(Description) if f.name not in _GATHERED]
 
 

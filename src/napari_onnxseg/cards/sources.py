@@ -124,11 +124,10 @@ def all_told(source: Source, card: Description, facts: GraphFacts) -> Descriptio
         kind that cannot be run.
     """
     around = sidecars.describe(source.path, facts) if source.path == source.given else Description()
-    sources = (card, source.package, around, embedded.describe(facts))
-    decided = next((told for told in sources if told.task or told.refusal), Description())
-    if decided.refusal:
-        raise ModelError(decided.refusal)
-    return layered(*sources)
+    told = layered(card, source.package, around, embedded.describe(facts))
+    if told.refusal:
+        raise ModelError(told.refusal)
+    return told
 
 
 def _named_file(model: str | Path) -> Path:
