@@ -164,3 +164,10 @@ def test_the_name_of_the_file_says_less_than_its_metadata(tmp_path):
     card = load_card(path)
     assert (card.normalization.method, card.facts["normalization"]) == ("unit", "metadata")
     assert (card.task, card.facts["task"]) == ("matting", "file name")
+
+
+def test_metadata_that_is_no_text_is_survived(tmp_path):
+    path = linear(tmp_path / "a.onnx", metadata={"author": "someone"})
+    data = path.read_bytes().replace(b"author", b"aut\xffor").replace(b"someone", b"some\xfene")
+    path.write_bytes(data)
+    assert load_card(path).extra == {"aut\ufffdor": "some\ufffdne"}

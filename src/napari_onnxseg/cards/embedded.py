@@ -166,7 +166,8 @@ def _with_background(names: list[str], facts: GraphFacts) -> list[str]:
 
 def _squeezed(entries: Entries, facts: GraphFacts) -> Sizing | None:
     """Return the side that whole pictures were brought to, when it is declared."""
-    sides = [dim for dim in facts.inputs[0].dims[1:] if isinstance(dim, int) and dim > 4]
+    dims = facts.inputs[0].dims[1:] if facts.inputs else ()
+    sides = [dim for dim in dims if isinstance(dim, int) and dim > 4]
     if entries.text("resize_type") == "crop" or len(sides) != 2 or sides[0] != sides[1]:
         return None
     return Sizing(sides[0])

@@ -99,7 +99,7 @@ def inspect(source: Path | onnx.ModelProto) -> GraphFacts:
         opset=opset_of(model),
         ir_version=model.ir_version,
         producer=f"{model.producer_name} {model.producer_version}".strip(),
-        metadata={entry.key: entry.value for entry in model.metadata_props},
+        metadata={_text(entry.key): _text(entry.value) for entry in model.metadata_props},
         activations=_activations(model.graph),
         external_data=side_files(model),
     )
@@ -113,12 +113,17 @@ def opset_of(model: onnx.ModelProto) -> int:
 def _facts(info: onnx.ValueInfoProto) -> TensorFacts:
     if not info.type.HasField("tensor_type"):
         raise ModelError(
-            f"'{info.name}' of the model is not an array; only networks from array to array "
+            f"{info.name!r} of the model is not an array; only networks from array to array "
             "can be used."
         )
     tensor = info.type.tensor_type
     dtype = helper.tensor_dtype_to_np_dtype(tensor.elem_type).name
     return TensorFacts(info.name, dtype, tuple(_dim(dim) for dim in tensor.shape.dim))
+
+
+def _text(value: str | bytes) -> str:
+    """Return an entry as text; protobuf gives bytes where it is not in UTF-8."""
+    return value if isinstance(value, str) else value.decode("utf-8", "replace")
 
 
 def _dim(dim: onnx.TensorShapeProto.Dimension) -> int | str | None:
