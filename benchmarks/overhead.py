@@ -2,8 +2,8 @@
 
 The floor is given the tiles of the same plan, already normalised, and throws the scores away;
 it may use one thread per tile on all cores or all cores in each tile, whichever is faster. The
-plain loop is what most scripts do: tiles of 512 px that share 25 %, softmax, a Gaussian
-window, accumulators of the image's size, argmax at the end.
+plain loop is what most scripts do: tiles of 512 px that share 25 %, the same normalisation,
+softmax, a Gaussian window, accumulators of the image's size, argmax at the end.
 """
 
 from __future__ import annotations
@@ -75,6 +75,7 @@ def plain_loop(session: Any, picture: NDArray[np.uint8], low: float, span: float
     for y in starts(height, tile, step):
         for x in starts(width, tile, step):
             part = (picture[y : y + tile, x : x + tile].astype(np.float32) - low) / span
+            part = np.clip(part, 0, 1)
             logits = session.run(None, {name: part.transpose(2, 0, 1)[None]})[0][0]
             odds = np.exp(logits - logits.max(0, keepdims=True))
             total[:, y : y + tile, x : x + tile] += odds / odds.sum(0, keepdims=True) * window
@@ -156,7 +157,8 @@ def agreement(card: Any, session: Any) -> dict[str, Any]:
     tiled = segment_image(picture, MODEL, rgb=True, device="cpu", tile=512)
     low, span = span_of(tiled)
     offset, gain = np.float32(low), np.float32(1 / span)
-    whole_input = ((picture.astype(np.float32) - offset) * gain).transpose(2, 0, 1)[None]
+    whole_input = np.clip((picture.astype(np.float32) - offset) * gain, 0, 1)
+    whole_input = whole_input.transpose(2, 0, 1)[None]
     name = session.get_inputs()[0].name
     whole = session.run(None, {name: np.ascontiguousarray(whole_input)})[0][0].argmax(0)
     loop = plain_loop(session, picture, low, span)
