@@ -2,8 +2,10 @@ import json
 from importlib.metadata import version
 
 import pytest
+from PIL import Image
 
 import nets
+from foreign import czann, linear, picture
 
 
 def test_the_version_is_that_of_the_package(onnxseg) -> None:
@@ -36,6 +38,20 @@ def test_what_is_assumed_about_a_bare_file_is_shown(onnxseg, tmp_path) -> None:
     path = nets.two_class(tmp_path / "bare.onnx")
     assert onnxseg("models", "show", path, "--json").json["facts"]["normalization"] == "assumed"
     assert "assumed" in onnxseg("models", "show", path).stdout
+
+
+def test_a_package_of_another_tool_is_shown_and_run(onnxseg, tmp_path, monkeypatch) -> None:
+    monkeypatch.setenv("ONNXSEG_CACHE", str(tmp_path / "cache"))
+    network = linear(tmp_path / "n.onnx", layout="NHWC", sides=(64, 64))
+    path = czann(tmp_path / "leaf.czann", network, Author="me")
+    shown = onnxseg("models", "show", path, "--json").json
+    assert shown["facts"]["classes"] == "package"
+    assert (shown["suggested"]["halo"], shown["extra"]) == ([4, 6], {"Author": "me"})
+    words = onnxseg("models", "show", path).stdout
+    assert all(part in words for part in ("halo 4 x 6 px", "in the file: Author"))
+    Image.fromarray(picture()).save(tmp_path / "in.png")
+    done = onnxseg("segment", tmp_path / "in.png", "-m", path, "-o", tmp_path / "out.png")
+    assert done.exit_code == 0
 
 
 @pytest.mark.parametrize("name", ["no-such-model", "no-such-file.onnx"])

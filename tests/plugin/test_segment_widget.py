@@ -12,7 +12,7 @@ from fakes import BACKGROUND, BORDER, NUCLEUS, card
 from napari.layers import Labels
 from superqt import QCollapsible
 
-from napari_onnxseg.cards.card import ObjectRule
+from napari_onnxseg.cards.card import ObjectRule, Suggested
 from napari_onnxseg.prepare.normalize import Normalization
 
 
@@ -222,6 +222,19 @@ def test_the_threshold_is_offered_to_one_channel_models(desk):
     single = desk.segment(replace(one, output=replace(one.output, channels=1)))
     assert not several.choices.decoding.threshold.isVisibleTo(several.choices.decoding)
     assert single.choices.decoding.threshold.isVisibleTo(single.choices.decoding)
+
+
+def test_the_threshold_begins_with_the_authors_and_is_then_the_users(desk):
+    one = card()
+    told = replace(one, suggested=Suggested(threshold=0.3), sha256="other")
+    panel = desk.segment(told)
+    decoding = panel.choices.decoding
+    assert decoding.values()["threshold"] == 0.3
+    decoding.threshold.setValue(0.8)
+    decoding.show_card(told)
+    assert decoding.values()["threshold"] == 0.8
+    decoding.show_card(one)
+    assert decoding.values()["threshold"] == 0.5
 
 
 def test_the_status_names_classes_device_and_seconds(desk):
