@@ -18,7 +18,6 @@ from typing import Any
 import numpy as np
 import onnxruntime
 from measure import in_turns, medians, peak_mb, report
-from napari_onnxseg.runtime.doctor import physical_cores
 from numpy.typing import NDArray
 from pictures import mosaic
 
@@ -28,6 +27,7 @@ from napari_onnxseg.pipeline.feeding import feeder_for
 from napari_onnxseg.pipeline.job import SegmentJob
 from napari_onnxseg.pipeline.plan import SegmentPlan, plan_segment
 from napari_onnxseg.pipeline.semantic import segment_image
+from napari_onnxseg.runtime.doctor import physical_cores
 
 MODEL = "unet-nuclei"
 SAMPLE = "nuclei-stained.png"
