@@ -2,12 +2,13 @@ import json
 
 import numpy as np
 import pytest
+from onnx import helper
 
-from foreign import BIAS, WEIGHT, linear, picture, scored
-from napari_onnxseg.cards.card import Suggested
+from foreign import BIAS, WEIGHT, linear, picture, scored, with_metadata
 from napari_onnxseg.cards.read import load_card
 from napari_onnxseg.errors import ModelError
 from napari_onnxseg.pipeline.semantic import segment_image
+from netbuild import Net, save
 
 CARD = {
     "format": 1,
@@ -102,7 +103,8 @@ def test_a_semantic_network_of_ultralytics_is_fed_its_way(tmp_path):
 def test_the_entries_of_otx_are_on_the_card(tmp_path):
     card = load_card(linear(tmp_path / "a.onnx", sides=(64, 64), metadata=OTX))
     assert [entry.name for entry in card.classes] == ["background", "red car", "tree", "wall"]
-    assert (card.colour_order, card.suggested) == ("RGB", Suggested(threshold=0.4))
+    assert (card.colour_order, card.suggested) == ("RGB", None)
+    assert any("below its threshold" in note for note in card.notes)
     assert any("whole pictures of 64 × 64 px" in note for note in card.notes)
     assert not card.extra
 
@@ -124,6 +126,23 @@ def test_labels_are_those_of_the_network_fed_as_otx_feeds_it(tmp_path, reverse):
     fed = ((image[..., ::-1] if reverse else image) - mean) / scale
     labels = segment_image(image, path, rgb=True).labels
     np.testing.assert_array_equal(labels, scored(np.moveaxis(fed, -1, 0)).argmax(0))
+
+
+def test_reversed_channels_are_a_guess_that_is_said(tmp_path):
+    given = OTX | {"model_info reverse_input_channels": "True"}
+    card = load_card(linear(tmp_path / "a.onnx", metadata=given))
+    assert card.colour_order == "BGR"
+    assert any("choose RGB" in note for note in card.notes)
+
+
+def test_the_feature_vector_of_otx_is_not_taken_for_a_map(tmp_path):
+    net = Net(["batch", 3, 32, 32])
+    scores = net.conv("input", np.ones((4, 3, 1, 1)))
+    net.nodes.append(helper.make_node("GlobalAveragePool", ["input"], ["feature_vector"]))
+    outputs = {"feature_vector": ("float32", ["batch", 3, 1, 1])}
+    model = net.model(outputs | {scores: ("float32", ["batch", 4, 32, 32])})
+    card = load_card(save(with_metadata(model, OTX), tmp_path / "a.onnx"))
+    assert (card.output.name, card.output.channels) == (scores, 4)
 
 
 def test_without_mean_and_scale_a_model_of_otx_is_fed_raw_values(tmp_path):

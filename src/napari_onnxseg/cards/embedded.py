@@ -13,12 +13,13 @@ from collections.abc import Callable
 from dataclasses import dataclass, replace
 
 from napari_onnxseg.cards import deepness
-from napari_onnxseg.cards.card import Sizing, Suggested
-from napari_onnxseg.cards.description import Description
+from napari_onnxseg.cards.card import Sizing
+from napari_onnxseg.cards.description import Description, TensorHints
 from napari_onnxseg.cards.layers import layered
 from napari_onnxseg.cards.native import parse_description
 from napari_onnxseg.cards.values import (
     Entries,
+    as_number,
     is_background,
     named_classes,
     parse_text,
@@ -31,6 +32,9 @@ from napari_onnxseg.prepare.normalize import Normalization
 
 MODEL_INFO = "model_info "
 """How OTX and Geti begin their keys."""
+
+_FEATURES = ("feature_vector", "saliency_map")
+"""Outputs that explain an answer."""
 
 _ULTRALYTICS = frozenset({"task", "names", "stride", "imgsz"})
 _NOT_SEMANTIC = {
@@ -128,15 +132,16 @@ def _model_api(facts: GraphFacts) -> Description:
         return Description(refusal=refusal).known_from("metadata")
     entries = Entries(given, "the metadata of the file")
     names = [name.replace("_", " ") for name in entries.text("labels").split()]
+    turned = entries.flag("reverse_input_channels")
     told = Description(
         task="semantic" if kind else None,
-        colour_order="BGR" if entries.flag("reverse_input_channels") else "RGB",
+        tensors=TensorHints(output_name=_map_output(facts)),
+        colour_order="BGR" if turned else "RGB",
         normalization=_by_bytes(entries),
         classes=named_classes(_with_background(names, facts)) if names else (),
         sizing=_squeezed(entries, facts),
-        suggested=_soft(entries),
     )
-    return replace(told, notes=tuple(entries.notes)).known_from("metadata")
+    return replace(told, notes=(*entries.notes, *_habits(entries))).known_from("metadata")
 
 
 def _by_bytes(entries: Entries) -> Normalization:
@@ -173,9 +178,27 @@ def _squeezed(entries: Entries, facts: GraphFacts) -> Sizing | None:
     return Sizing(sides[0])
 
 
-def _soft(entries: Entries) -> Suggested | None:
-    threshold = entries.number("soft_threshold", above=-1, most=1)
-    return Suggested(threshold=threshold) if threshold and 0 < threshold < 1 else None
+def _map_output(facts: GraphFacts) -> str:
+    """Return the output that is not the feature vector, when there is one of each."""
+    maps = [tensor.name for tensor in facts.outputs if tensor.name not in _FEATURES]
+    return maps[0] if len(maps) == 1 < len(facts.outputs) else ""
+
+
+def _habits(entries: Entries) -> list[str]:
+    """Say what may differ from what the Model API does."""
+    notes = []
+    if entries.flag("reverse_input_channels"):
+        notes.append(
+            "The file asks for reversed channels, taken for blue, green, red; if the result looks "
+            "wrong, choose RGB."
+        )
+    cut, blur = (as_number(entries.given.get(key)) for key in ("soft_threshold", "blur_strength"))
+    if cut and cut > 0 and blur != -1:
+        notes.append(
+            "The Model API smooths the scores and gives pixels whose best class is below its "
+            "threshold to class 0; here the best class is taken."
+        )
+    return notes
 
 
 @dataclass(frozen=True, slots=True)
