@@ -67,10 +67,12 @@ class MendAsked:
         Do it or refuse, leave it, or do it where it can be proven.
     keep : list of str or None
         Outputs that stay.
-    activation, resize, external : str or None
+    activation, resize : str or None
         As in `Choices`.
     opset : int or None
         Older operator set to declare.
+    external : str or None
+        As in `Choices`.
     card : Path or None
         Card to embed.
     layout, output : str
