@@ -13,9 +13,13 @@ from napari_onnxseg.cards.description import Description
 from napari_onnxseg.cards.layers import layered
 from napari_onnxseg.cards.native import is_card, read_description
 from napari_onnxseg.cards.offers import OFFERS, Offer, known_by_name
+from napari_onnxseg.cards.own import own_description
 from napari_onnxseg.errors import ModelError, ModelNotFoundError
 
 FOLDER_VARIABLE = "ONNXSEG_MODELS"
+
+SUFFIXES = (".onnx", ".czann", ".czseg", ".czmodel")
+"""Files that are models; of several with one name the first counts."""
 
 Source = Literal["bundled", "user", "downloadable"]
 
@@ -31,7 +35,7 @@ class ModelSummary:
     task : {"semantic", "matting"}
         What it does.
     path : Path
-        The ``.onnx`` file, or where it will be after the download.
+        The ``.onnx`` file or package, or where it will be after the download.
     size_bytes : int or None
         Its size; None when that is only known once it is downloaded.
     licence : str
@@ -100,7 +104,7 @@ def list_models(*, downloadable: bool = False) -> tuple[ModelSummary, ...]:
     found: dict[str, ModelSummary | None] = {
         path.stem: _summary(path, source)
         for folder, source in _folders()
-        for path in sorted(folder.glob("*.onnx"))
+        for path in _files(folder)
     }
     here = tuple(summary for _, summary in sorted(found.items()) if summary is not None)
     absent = (entry for name, entry in OFFERS.items() if name not in found)
@@ -126,8 +130,9 @@ def find(name: str) -> Path:
         When there is none, with the names there are, or how to download it.
     """
     for folder, _ in reversed(_folders()):
-        if (folder / f"{name}.onnx").is_file():
-            return folder / f"{name}.onnx"
+        for suffix in SUFFIXES:
+            if (folder / f"{name}{suffix}").is_file():
+                return folder / f"{name}{suffix}"
     if name in OFFERS:
         raise ModelNotFoundError(
             f"'{name}' is not on this computer yet; get it with 'onnxseg models download {name}'."
@@ -140,6 +145,12 @@ def find(name: str) -> Path:
 
 def _folders() -> tuple[tuple[Path, Source], ...]:
     return (bundled_folder(), "bundled"), (user_folder(), "user")
+
+
+def _files(folder: Path) -> list[Path]:
+    """Return the models of a folder, the file that counts last of those with one name."""
+    found = [path for path in folder.glob("*") if path.suffix.lower() in SUFFIXES]
+    return sorted(found, key=lambda path: (path.stem, -SUFFIXES.index(path.suffix.lower())))
 
 
 def _offered(entry: Offer) -> ModelSummary:
@@ -159,9 +170,10 @@ def _summary(path: Path, source: Source) -> ModelSummary | None:
     card = path.with_suffix(".json")
     try:
         told = read_description(card) if is_card(card) else Description()
+        own, _ = own_description(user_folder(), path, "")
     except ModelError:
         return None
-    told = layered(told, known_by_name(path))
+    told = layered(own, told, known_by_name(path))
     return ModelSummary(
         name=path.stem,
         title=told.title or path.stem,

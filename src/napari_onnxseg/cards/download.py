@@ -15,7 +15,7 @@ from urllib.parse import urlsplit
 
 import pooch
 
-from napari_onnxseg.cards.catalog import bundled_folder, user_folder
+from napari_onnxseg.cards.catalog import SUFFIXES, bundled_folder, user_folder
 from napari_onnxseg.cards.fetch import TIMEOUT_S, Transfer, fetch
 from napari_onnxseg.cards.offers import Offer, offer
 from napari_onnxseg.cards.pins import pin_path, read_pin, require_pinned, write_pin
@@ -172,10 +172,11 @@ def belongings(name: str) -> tuple[Path, ...]:
     """
     if Path(name).name != name:
         raise ChoiceError(f"'{name}' is not the name of a model; give it as the list shows it.")
-    path = user_folder() / f"{name}.onnx"
-    candidates = (path, path.with_suffix(".json"), pin_path(path), _part(path))
+    models = [user_folder() / f"{name}{suffix}" for suffix in SUFFIXES]
+    path = models[0]
+    candidates = (*models, path.with_suffix(".json"), pin_path(path), _part(path))
     found = tuple(p for p in candidates if p.is_file())
-    if path in found or _part(path) in found:
+    if not {*models, _part(path)}.isdisjoint(found):
         return found
     if (bundled_folder() / path.name).is_file():
         raise ChoiceError(f"'{name}' came with the package and cannot be removed.")

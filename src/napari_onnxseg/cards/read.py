@@ -10,7 +10,7 @@ from pathlib import Path
 from typing import Any
 
 from napari_onnxseg.cards.card import Fact, Geometry, ModelCard, Task, TensorSpec
-from napari_onnxseg.cards.catalog import list_models
+from napari_onnxseg.cards.catalog import list_models, user_folder
 from napari_onnxseg.cards.description import Description, TensorHints
 from napari_onnxseg.cards.layers import layered
 from napari_onnxseg.cards.meaning import (
@@ -22,6 +22,7 @@ from napari_onnxseg.cards.meaning import (
     task_of,
 )
 from napari_onnxseg.cards.offers import known_by_name
+from napari_onnxseg.cards.own import own_description
 from napari_onnxseg.cards.pins import require_pinned
 from napari_onnxseg.cards.rembg import fits
 from napari_onnxseg.cards.sources import all_told, card_beside, locate
@@ -100,10 +101,11 @@ def load_card(model: str | Path) -> ModelCard:
     card, note = card_beside(source)
     sha256 = _checked_hash(path, card)
     require_pinned(path, sha256)
-    told = all_told(source, card, _declared(path, sha256))
+    own, aside = own_description(user_folder(), source.given, sha256)
+    told = all_told(source, layered(own, card), _declared(path, sha256))
     told, reading = _with_name(path, sha256, told)
     require_side_files(reading.facts.external_data, path)
-    return _assemble(path, sha256, told, reading, note)
+    return _assemble(path, sha256, told, reading, f"{note} {aside}".strip())
 
 
 @lru_cache(maxsize=REMEMBERED)

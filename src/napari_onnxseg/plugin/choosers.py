@@ -21,11 +21,15 @@ from qtpy.QtWidgets import (
 )
 
 from napari_onnxseg.cards.card import Task
-from napari_onnxseg.cards.catalog import list_models
+from napari_onnxseg.cards.catalog import SUFFIXES, list_models
+from napari_onnxseg.plugin.catalogue import CATALOGUE
 from napari_onnxseg.plugin.layers import distinct_names
 from napari_onnxseg.plugin.ties import Ties
 
 OPEN_FILE = "Open file…"
+
+MODEL_FILES = f"Models ({' '.join(f'*{end}' for end in SUFFIXES)});;Model cards (*.json)"
+"""What the file dialogs offer."""
 
 
 @contextmanager
@@ -204,12 +208,15 @@ class ModelChooser(Chooser):
 
     def __init__(self, task: Task, parent: QWidget | None = None) -> None:
         super().__init__(parent)
-        summaries = [summary for summary in list_models() if summary.task == task]
-        self._names: list[str | Path] = [summary.name for summary in summaries]
-        self._titles = [summary.title or summary.name for summary in summaries]
+        self._task = task
+        self._names: list[str | Path] = []
+        self._titles: list[str] = []
+        self._opened: list[str | Path] = []
+        self._list()
         self._last: str | Path | None = self._names[0] if self._names else None
         self._show()
         self.activated.connect(self._on_pick)
+        CATALOGUE.changed.connect(self._on_catalogue)
 
     @property
     def model(self) -> str | Path | None:
@@ -225,11 +232,29 @@ class ModelChooser(Chooser):
             Name in the catalogue, or an ``.onnx`` file.
         """
         if model not in self._names:
+            self._opened.append(model)
             self._names.append(model)
             self._titles.append(Path(model).name)
         self._last = model
         self._show()
         self.changed.emit()
+
+    def _list(self) -> None:
+        """List the models of the catalogue, then what else was opened."""
+        summaries = [summary for summary in list_models() if summary.task == self._task]
+        self._names = [*(summary.name for summary in summaries), *self._opened]
+        titles = (summary.title or summary.name for summary in summaries)
+        self._titles = [*titles, *(Path(model).name for model in self._opened)]
+
+    def _on_catalogue(self, name: str) -> None:
+        """List the models anew; read the chosen one again when it is the one that changed."""
+        self._list()
+        gone = self._last not in self._names
+        if gone:
+            self._last = self._names[0] if self._names else None
+        self._show()
+        if gone or self._last == name:
+            self.changed.emit()
 
     def _show(self) -> None:
         """Offer the models and, at the end, a file."""
@@ -243,9 +268,7 @@ class ModelChooser(Chooser):
         if self.value != OPEN_FILE:
             self.open(self.value)
             return
-        path, _filter = QFileDialog.getOpenFileName(
-            self, "Open a model", "", "ONNX models (*.onnx);;Model cards (*.json)"
-        )
+        path, _filter = QFileDialog.getOpenFileName(self, "Open a model", "", MODEL_FILES)
         if path:
             self.open(Path(path))
         else:

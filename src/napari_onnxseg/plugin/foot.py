@@ -33,7 +33,7 @@ class Foot(QWidget):
 
     def __init__(self, parent: QWidget | None = None) -> None:
         super().__init__(parent)
-        self.plan = _text()
+        self.plan = sentences()
         self.run = QPushButton("Run")
         self.preview = QPushButton("Preview slice")
         self.cancel = QPushButton("Cancel")
@@ -41,7 +41,7 @@ class Foot(QWidget):
         self.preview.setToolTip(f"Run on the slice that is shown ({key_words('preview')}).")
         self.cancel.setToolTip(f"Stop within a second; nothing is added ({key_words('cancel')}).")
         self.bar = QProgressBar()
-        self.status = _text()
+        self.status = sentences()
         self._stage, self._since = "", 0.0
         self._lay_out()
         self.show_idle()
@@ -56,7 +56,7 @@ class Foot(QWidget):
         wrong : bool
             Whether it is a fault, shown in red.
         """
-        _show(self.plan, text, wrong)
+        show_sentences(self.plan, text, wrong)
 
     def show_status(self, text: str, *, wrong: bool = False) -> None:
         """Show how the last run ended.
@@ -68,7 +68,7 @@ class Foot(QWidget):
         wrong : bool
             Whether it is a fault, shown in red.
         """
-        _show(self.status, text, wrong)
+        show_sentences(self.status, text, wrong)
 
     def show_running(self) -> None:
         """Turn the buttons for a run in progress."""
@@ -119,15 +119,21 @@ class Foot(QWidget):
         column = QVBoxLayout(self)
         column.setContentsMargins(0, 0, 0, 0)
         column.setSpacing(8)
-        column.addWidget(_line())
+        column.addWidget(hairline())
         column.addWidget(self.plan)
         column.addLayout(buttons)
         column.addWidget(self.bar)
         column.addWidget(self.status)
 
 
-def _text() -> QLabel:
-    """Make a label for sentences."""
+def sentences() -> QLabel:
+    """Make a label for sentences.
+
+    Returns
+    -------
+    QLabel
+        Wraps, and lets its text be copied.
+    """
     label = QLabel()
     label.setWordWrap(True)
     label.setTextInteractionFlags(Qt.TextInteractionFlag.TextSelectableByMouse)
@@ -135,16 +141,32 @@ def _text() -> QLabel:
     return label
 
 
-def _line() -> QFrame:
-    """Make the hairline that napari draws in its docks."""
+def hairline() -> QFrame:
+    """Make the hairline that napari draws in its docks.
+
+    Returns
+    -------
+    QFrame
+        As wide as there is room.
+    """
     line = QFrame()
     line.setObjectName("QtCustomTitleBarLine")
     line.setFixedHeight(1)
     return line
 
 
-def _show(label: QLabel, text: str, wrong: bool) -> None:
-    """Show a text, one paragraph a line, in red when it is a fault."""
+def show_sentences(label: QLabel, text: str, wrong: bool) -> None:
+    """Show a text, one paragraph a line.
+
+    Parameters
+    ----------
+    label : QLabel
+        From `sentences`.
+    text : str
+        A few lines.
+    wrong : bool
+        Whether it is a fault, shown in red.
+    """
     lines = [escape(line[:1].upper() + line[1:]) for line in text.splitlines()]
     label.setText("".join(f"<p style='margin: 0 0 4px 0'>{line}</p>" for line in lines))
     label.setStyleSheet(f"color: {ERROR_COLOUR};" if wrong else "")

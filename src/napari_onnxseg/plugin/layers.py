@@ -136,7 +136,7 @@ def capture(layer: Image) -> Source:
 
 
 def channel_axes(layer: Image) -> tuple[int, ...]:
-    """Axes that a user may call the channel axis.
+    """Return the axes that a user may call the channel axis.
 
     Parameters
     ----------
@@ -206,7 +206,7 @@ def index_shown(layer: Layer, viewer: Any) -> tuple[int, ...]:
         One entry per axis of the layer, inside its shape.
     """
     point = np.asarray(viewer.dims.point, float)[-layer.ndim :]
-    index = np.round(layer.world_to_data(point / _unit_factors(layer, viewer))).astype(int)
+    index = np.round(layer.world_to_data(point / unit_factors(layer, viewer))).astype(int)
     shape = (layer.data[0] if layer.multiscale else layer.data).shape[: layer.ndim]
     return tuple(int(i) for i in np.clip(index, 0, np.array(shape) - 1))
 
@@ -253,8 +253,21 @@ def run_record(record: Mapping[str, Any], placement: Placement, word: str) -> di
     return {"onnxseg": {**record, "layer": where}}
 
 
-def _unit_factors(layer: Layer, viewer: Any) -> NDArray[np.float64]:
-    """Viewer units per layer unit, for each axis of the layer."""
+def unit_factors(layer: Layer, viewer: Any) -> NDArray[np.float64]:
+    """Return viewer units per layer unit.
+
+    Parameters
+    ----------
+    layer : napari.layers.Layer
+        A layer of that viewer.
+    viewer : napari.components.ViewerModel
+        Gives the units that are shown.
+
+    Returns
+    -------
+    numpy.ndarray
+        (n,) float64, one factor for each axis of the layer.
+    """
     units = getattr(viewer.layers, "units", None)  # napari 0.7 and later
     if units is None:
         return np.ones(layer.ndim)

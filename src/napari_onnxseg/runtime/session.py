@@ -241,6 +241,24 @@ def open_session(card: ModelCard, device: str = "auto", *, threads: int = 1) -> 
     return found
 
 
+def devices_of(path: Path) -> tuple[str, ...]:
+    """Return where a model is loaded now.
+
+    Parameters
+    ----------
+    path : Path
+        Its file, as on its card.
+
+    Returns
+    -------
+    tuple of str
+        Devices for people, each once; empty when it is not loaded.
+    """
+    with _lock:
+        found = [session.device for key, session in _opened.items() if key[0] == path]
+    return tuple(dict.fromkeys(found))
+
+
 def release(sha256: str | None = None) -> None:
     """Release models, and with them the memory of the device.
 
