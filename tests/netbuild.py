@@ -17,6 +17,7 @@ Dims = Sequence[int | str | None]
 OPSET = 17
 IR_VERSION = 8
 ELEMENT = {
+    "bool": TensorProto.BOOL,
     "uint8": TensorProto.UINT8,
     "int64": TensorProto.INT64,
     "float16": TensorProto.FLOAT16,

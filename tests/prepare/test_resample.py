@@ -5,7 +5,7 @@ from hypothesis import strategies as st
 from PIL import Image
 
 from napari_onnxseg.prepare import resample
-from napari_onnxseg.prepare.resample import enlarge_rows, rescale_scores, shrink_to
+from napari_onnxseg.prepare.resample import enlarge_rows, repeat_ids, rescale_scores, shrink_to
 
 fixed = settings(derandomize=True, deadline=None, max_examples=60)
 sides = st.tuples(st.integers(1, 60), st.integers(1, 60))
@@ -121,3 +121,22 @@ def test_a_tile_with_two_pixels_around_it_is_rescaled_like_the_whole():
     whole = rescale_scores(scores, (48, 48))
     part = rescale_scores(scores[:, 4:20, 6:22], (32, 32))
     np.testing.assert_array_equal(part[:, 2:-2, 2:-2], whole[:, 10:38, 14:42])
+
+
+@fixed
+@given(sides, sides)
+def test_class_ids_are_only_ever_repeated(shape, out_shape):  # B029
+    ids = np.random.default_rng(0).integers(0, 9, (1, *shape))
+    out = repeat_ids(ids, out_shape)
+    assert (out.dtype, out.shape) == (ids.dtype, (1, *out_shape))
+    rows, columns = (
+        np.floor((np.arange(m) + 0.5) * n / m).astype(int)
+        for n, m in zip(shape, out_shape, strict=True)
+    )
+    np.testing.assert_array_equal(out[0], ids[0][np.ix_(rows, columns)])
+
+
+def test_class_ids_of_volumes_are_repeated_on_every_axis():
+    ids = np.arange(8).reshape(1, 2, 2, 2)
+    doubled = repeat_ids(ids, (4, 4, 4))
+    np.testing.assert_array_equal(doubled, ids.repeat(2, 1).repeat(2, 2).repeat(2, 3))

@@ -20,7 +20,7 @@ from napari_onnxseg.pipeline.plan import SegmentPlan
 from napari_onnxseg.pipeline.record import Stopwatch
 from napari_onnxseg.pipeline.work import work_through
 from napari_onnxseg.prepare.feed import Feeder
-from napari_onnxseg.prepare.resample import rescale_scores
+from napari_onnxseg.prepare.resample import repeat_ids, rescale_scores
 from napari_onnxseg.tiling.plan import Tile
 from napari_onnxseg.tiling.region import Region
 from napari_onnxseg.tiling.stitch import Stitcher
@@ -183,7 +183,8 @@ def _kept(bench: Bench, seen: _Seen, keep: Region) -> Scores:
     covered = seen.tile.box.grow(tuple(-s for s in geometry.shrink))
     scores = seen.scores
     if any(r != 1 for r in geometry.ratio):
-        scores = rescale_scores(scores, covered.shape)
+        resize = repeat_ids if bench.plan.card.scores == "labels" else rescale_scores
+        scores = resize(scores, covered.shape)
     if scores.shape[1:] != covered.shape:
         raise ModelError(
             f"'{bench.plan.card.name}' gave scores of {scores.shape[1:]} px for a tile of "

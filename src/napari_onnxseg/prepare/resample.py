@@ -117,6 +117,28 @@ def rescale_scores(scores: Scores, out_shape: Sequence[int]) -> Scores:
     return scores.astype(np.float32, copy=False)
 
 
+def repeat_ids(ids: Scores, out_shape: Sequence[int]) -> Scores:
+    """Bring class ids to the resolution of the image; no id is ever made up.
+
+    Parameters
+    ----------
+    ids : numpy.ndarray
+        (1, y, x) or (1, z, y, x), any dtype.
+    out_shape : sequence of int
+        Spatial shape wanted.
+
+    Returns
+    -------
+    numpy.ndarray
+        (1, *out_shape) of the same dtype: at each pixel the id that lies nearest.
+    """
+    for axis, side in enumerate(out_shape, start=1):
+        length = ids.shape[axis]
+        if length != side:
+            ids = ids.take((2 * np.arange(side) + 1) * length // (2 * side), axis=axis)
+    return ids
+
+
 def _along(scores: Scores, axis: int, side: int) -> Scores:
     """Bring one axis to ``side`` pixels."""
     length = scores.shape[axis]
