@@ -21,7 +21,7 @@ from napari_onnxseg.errors import OnnxSegError
 from napari_onnxseg.plugin.choosers import Chooser
 from napari_onnxseg.plugin.class_table import ClassTable
 from napari_onnxseg.plugin.foot import sentences, show_sentences
-from napari_onnxseg.plugin.forms import align, form, on_change, scrolled
+from napari_onnxseg.plugin.forms import form, on_change, scrolled
 from napari_onnxseg.plugin.model_details import GUESS_COLOUR
 from napari_onnxseg.plugin.normalization_form import NormalizationForm
 from napari_onnxseg.plugin.objects_form import ObjectsForm
@@ -49,7 +49,7 @@ class CardEditor(QDialog):
         super().__init__(parent)
         self.setAttribute(Qt.WidgetAttribute.WA_DeleteOnClose)
         self.setWindowTitle(f"Card of {card.name}")
-        self.resize(460, 620)
+        self.resize(540, 640)
         self.card = card
         self._build()
         self._lay_out()
@@ -138,7 +138,6 @@ class CardEditor(QDialog):
         column.addWidget(scrolled(body), 1)
         for part in (self.confirm, self.status, self.buttons):
             column.addWidget(part)
-        align(body)
 
     def _label(self, name: str, words: str) -> str:
         """Return the label of a field, which says when it is a guess."""

@@ -47,7 +47,7 @@ class ModelDetails(QTextBrowser):
         warned = "".join(f"<p style='margin: 6px 0 0 0'>{self._guess(note)}</p>" for note in notes)
         self.setHtml(
             f"<p style='margin: 0'><b>{escape(title)}</b></p>{about}"
-            f"<table cellspacing='0' cellpadding='0'>{table}</table>{warned}"
+            f"<table cellspacing='0' cellpadding='0' style='margin-top: 6px'>{table}</table>{warned}"
         )
 
     def _row(self, row: Row) -> str:

@@ -27,12 +27,12 @@ WIDGETS = {"semantic": "Segment (U-Net)", "matting": "Cut out (U²-Net)"}
 Paths = str | Sequence[str]
 
 
-def get_reader(paths: Paths) -> Callable[[Paths], list[tuple[None]]] | None:
+def get_reader(path: Paths) -> Callable[[Paths], list[tuple[None]]] | None:
     """Offer to open models.
 
     Parameters
     ----------
-    paths : str or sequence of str
+    path : str or sequence of str
         What was dropped or chosen.
 
     Returns
@@ -40,7 +40,7 @@ def get_reader(paths: Paths) -> Callable[[Paths], list[tuple[None]]] | None:
     callable or None
         Opens them; None when not all of them are models.
     """
-    return open_models if all(path.lower().endswith(SUFFIXES) for path in _listed(paths)) else None
+    return open_models if all(one.lower().endswith(SUFFIXES) for one in _listed(path)) else None
 
 
 def open_models(paths: Paths) -> list[tuple[None]]:
