@@ -16,6 +16,7 @@ from PIL import Image
 from qtpy.QtWidgets import QApplication
 
 from napari_onnxseg.plugin.matting_widget import MattingWidget
+from napari_onnxseg.plugin.models_widget import ModelsWidget
 from napari_onnxseg.plugin.panel import Panel
 from napari_onnxseg.plugin.samples import nuclei, photograph
 from napari_onnxseg.plugin.semantic_widget import SegmentWidget
@@ -39,6 +40,26 @@ def picture(viewer: napari.Viewer, panel: Panel, name: str, file: Path) -> None:
     viewer.reset_view()
     panel.run()
     settle(lambda: not panel.is_running)
+    save(viewer, file)
+
+
+def models_picture(viewer: napari.Viewer, file: Path) -> None:
+    """Dock the list of models, try one on the view, and save the window."""
+    widget = ModelsWidget(viewer)
+    viewer.window.add_dock_widget(widget, name="Models")
+    widget.models.choose("unet-nuclei")
+    settle(lambda: widget.card is not None)
+    viewer.reset_view()
+    viewer.scene.camera.zoom *= 1.6
+    widget.actions.test()
+    settle(lambda: not widget.jobs.is_busy)
+    viewer.scene.camera.zoom /= 1.5
+    settle()
+    save(viewer, file)
+
+
+def save(viewer: napari.Viewer, file: Path) -> None:
+    """Save the window and close it."""
     shot = Image.fromarray(np.asarray(viewer.screenshot(canvas_only=False, flash=False))[..., :3])
     shot.save(file, optimize=True)
     viewer.close()
@@ -55,13 +76,14 @@ def opened(sample: Callable[[], list[tuple[np.ndarray, dict, str]]]) -> napari.V
 
 
 def main(folder: Path) -> None:
-    """Take both pictures."""
+    """Take all pictures."""
     viewer = opened(nuclei)
     panel = SegmentWidget(viewer)
     panel.choices.objects.setChecked(True)
     picture(viewer, panel, "Segment (U-Net)", folder / "segment.png")
     viewer = opened(photograph)
     picture(viewer, MattingWidget(viewer), "Cut out (U²-Net)", folder / "cut-out.png")
+    models_picture(opened(nuclei), folder / "models.png")
 
 
 if __name__ == "__main__":
