@@ -6,13 +6,16 @@ from collections.abc import Sequence
 from html import escape
 
 from qtpy.QtCore import Qt
-from qtpy.QtGui import QColor
+from qtpy.QtGui import QColor, QPalette
 from qtpy.QtWidgets import QSizePolicy, QTextBrowser, QWidget
 
 from napari_onnxseg.plugin.model_words import Row
 
-GUESS_COLOUR = "#c98a00"
+GUESS_COLOUR = "#b87a00"
 """Amber that reads on dark and on light themes."""
+
+GROUND_DARK, GROUND_LIGHT = 38, 233
+"""About the grey of napari's themes."""
 
 
 class ModelDetails(QTextBrowser):
@@ -47,7 +50,8 @@ class ModelDetails(QTextBrowser):
         warned = "".join(f"<p style='margin: 6px 0 0 0'>{self._guess(note)}</p>" for note in notes)
         self.setHtml(
             f"<p style='margin: 0'><b>{escape(title)}</b></p>{about}"
-            f"<table cellspacing='0' cellpadding='0' style='margin-top: 6px'>{table}</table>{warned}"
+            "<table cellspacing='0' cellpadding='0' style='margin-top: 6px'>"
+            f"{table}</table>{warned}"
         )
 
     def _row(self, row: Row) -> str:
@@ -83,7 +87,6 @@ def faint(widget: QWidget) -> str:
     str
         ``#rrggbb``.
     """
-    palette = widget.palette()
-    text, ground = palette.color(palette.ColorRole.Text), palette.color(palette.ColorRole.Base)
-    parts = zip(text.getRgb()[:3], ground.getRgb()[:3], strict=True)
-    return QColor(*(round(0.62 * front + 0.38 * back) for front, back in parts)).name()
+    text = widget.palette().color(QPalette.ColorRole.Text)
+    ground = GROUND_DARK if text.lightness() > 127 else GROUND_LIGHT
+    return QColor(*(round(0.62 * part + 0.38 * ground) for part in text.getRgb()[:3])).name()
