@@ -9,9 +9,11 @@ from pathlib import Path
 import pytest
 
 import nets
+from foreign import czann, linear
 from napari_onnxseg.cards import save, sources
 from napari_onnxseg.cards.add import add
 from napari_onnxseg.cards.catalog import SUFFIXES, list_models
+from napari_onnxseg.cards.download import remove
 from napari_onnxseg.cards.own import own_card_path
 from napari_onnxseg.cards.read import load_card
 from napari_onnxseg.cards.save import save_card
@@ -146,3 +148,15 @@ def test_the_list_shows_the_title_of_the_user(mine, tmp_path):
     place = added(nets.box(tmp_path / "net.onnx"))
     save_card(edited(place, title="After"), place)
     assert {m.name: m.title for m in list_models()}["net"] == "After"
+
+
+def test_a_package_is_copied_as_it_is_listed_by_name_and_removed(mine, tmp_path, monkeypatch):
+    monkeypatch.setenv("ONNXSEG_CACHE", str(tmp_path / "cache"))
+    place = added(czann(tmp_path / "cells.czann", linear(tmp_path / "net.onnx")))
+    assert place == mine / "cells.czann"
+    assert "cells" in {m.name for m in list_models()}
+    assert load_card("cells").facts["classes"] == "package"
+    save_card(edited(place, title="Cells of ours"), place)
+    assert load_card("cells").title == "Cells of ours"
+    assert load_card("cells").facts["classes"] == "package"
+    assert remove("cells") == (place, mine / "cells.json")
