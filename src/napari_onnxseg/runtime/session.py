@@ -13,6 +13,7 @@ import onnxruntime as ort
 
 from napari_onnxseg.cards.card import ModelCard, TensorSpec
 from napari_onnxseg.errors import CancelledError, OutOfMemoryError, RunError
+from napari_onnxseg.runtime.batch import to_input, to_scores
 from napari_onnxseg.runtime.build import build
 from napari_onnxseg.runtime.faults import translate
 from napari_onnxseg.types import AnyArray, Batch, Scores
@@ -151,7 +152,7 @@ class OrtSession:
         """
         pieces = [self._run_once(piece, run) for piece in self._pieces(batch)]
         scores = pieces[0] if len(pieces) == 1 else np.concatenate(pieces)
-        return _to_scores(scores[: len(batch)], self.card.output)
+        return to_scores(scores[: len(batch)], self.card.output)
 
     def warm_up(self, shape: tuple[int, ...], run: Run | None = None) -> tuple[int, ...]:
         """Run once on zeros, so that later runs are fast and faults show early.
@@ -177,7 +178,7 @@ class OrtSession:
     def _pieces(self, batch: Batch) -> list[AnyArray]:
         """Bring a batch to the model's dtype and layout, cut and filled to its batch size."""
         spec = self.card.input
-        data = _to_input(batch, spec)
+        data = to_input(batch, spec)
         size = spec.batch or len(data)
         missing = -len(data) % size if len(data) else 0
         if missing:
@@ -292,22 +293,3 @@ def _forget(session: OrtSession) -> None:
     with _lock:
         for key in [key for key, value in _opened.items() if value is session]:
             del _opened[key]
-
-
-def _to_input(batch: Batch, spec: TensorSpec) -> AnyArray:
-    """Bring (N, C, ...) to the layout and dtype of the model."""
-    dtype = np.dtype(spec.dtype)
-    if batch.dtype != dtype and dtype.kind in "iu" and batch.dtype.kind == "f":
-        limits = np.iinfo(dtype)
-        batch = np.rint(batch).clip(limits.min, limits.max)
-    moved = np.moveaxis(batch, 1, -1) if spec.layout.endswith("C") else batch
-    return np.ascontiguousarray(moved, dtype)
-
-
-def _to_scores(answer: AnyArray, spec: TensorSpec) -> Scores:
-    """Bring the model's answer to (N, K, ...) float32."""
-    if "C" not in spec.layout:
-        answer = answer[:, np.newaxis]
-    elif spec.layout.endswith("C"):
-        answer = np.moveaxis(answer, -1, 1)
-    return answer.astype(np.float32, copy=False)
