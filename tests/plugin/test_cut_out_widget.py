@@ -46,6 +46,15 @@ def test_the_image_stays_visible_when_the_user_says_so(desk, panel):
     assert desk.viewer.layers["A"].visible
 
 
+def test_a_picture_in_which_nothing_was_found_is_not_hidden(desk):
+    desk.predictor = Threshold(level=1e9, classes=1)
+    desk.image(data=np.full((60, 90, 3), 200, np.uint8), rgb=True, name="A")
+    panel = desk.cut_out(card(task="matting", channels=3, sides=(32, 32)))
+    desk.run(panel)
+    assert desk.viewer.layers["A"].visible
+    assert not desk.viewer.layers["A · cut-out"].data[..., 3].any()
+
+
 def test_white_is_white_and_opaque(desk, panel):
     panel.choices.background.choose("white")
     desk.run(panel)

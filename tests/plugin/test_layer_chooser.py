@@ -142,3 +142,17 @@ def test_a_renamed_result_does_not_stop_the_next_one(desk, three, panel):
         desk.run(panel)
         desk.viewer.layers[panel.image.layer.name + " · classes"].name = name
     assert {"mine", "mine too"} <= {layer.name for layer in desk.viewer.layers}
+
+
+def test_results_of_runs_do_not_become_the_image_of_the_next_run(desk, three, panel):
+    desk.viewer.layers.selection.active = three[1]
+    panel.choices.confidence.setChecked(True)
+    desk.run(panel)
+    desk.viewer.layers.selection.active = desk.viewer.layers["B · classes"]
+    for _ in range(2):
+        desk.run(panel)
+        assert panel.image.layer is three[1]
+    desk.viewer.layers.selection.active = desk.viewer.layers["B · confidence"]
+    assert panel.image.layer is three[1]
+    panel.image.layers.pick(desk.viewer.layers["B · confidence"])
+    assert panel.image.layer is desk.viewer.layers["B · confidence"]

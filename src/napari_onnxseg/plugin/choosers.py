@@ -23,7 +23,7 @@ from qtpy.QtWidgets import (
 from napari_onnxseg.cards.card import Task
 from napari_onnxseg.cards.catalog import SUFFIXES, list_models
 from napari_onnxseg.plugin.catalogue import CATALOGUE
-from napari_onnxseg.plugin.layers import distinct_names
+from napari_onnxseg.plugin.layers import distinct_names, is_result
 from napari_onnxseg.plugin.ties import Ties
 
 OPEN_FILE = "Open file…"
@@ -129,7 +129,10 @@ class LayerChooser(Chooser):
 
     def __init__(self, viewer: Any, parent: QWidget | None = None) -> None:
         super().__init__(parent)
-        self.setToolTip("Image to work on: the active layer, until you pick one here.")
+        self.setToolTip(
+            "Image to work on: the active layer, until you pick one here. "
+            "Results of runs are only taken when picked here."
+        )
         self._viewer = viewer
         self._picked = False
         self._shown: tuple[Image | None, str] = (None, "")
@@ -175,11 +178,16 @@ class LayerChooser(Chooser):
         self.refresh()
 
     def _wanted(self, layers: list[Image]) -> Image | None:
-        """Return the user's layer, else the active one, else the one shown before."""
+        """Return the user's layer, else the active one, else the one shown before.
+
+        Results of runs are not followed: a run must not choose the image of the next one.
+        """
         active = self._viewer.layers.selection.active
-        if not self._picked and active in layers:
+        if not self._picked and active in layers and not is_result(active):
             return active
-        return self.value if self.value in layers else None
+        if self.value in layers:
+            return self.value
+        return next((layer for layer in layers if not is_result(layer)), None)
 
     def _on_pick(self, *_: object) -> None:
         """Keep to what the user picked."""

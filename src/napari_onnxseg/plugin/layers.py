@@ -135,6 +135,22 @@ def capture(layer: Image) -> Source:
     )
 
 
+def is_result(layer: Layer) -> bool:
+    """Tell whether a run of ours made a layer.
+
+    Parameters
+    ----------
+    layer : napari.layers.Layer
+        Any layer.
+
+    Returns
+    -------
+    bool
+        Whether it carries the record of a run.
+    """
+    return "onnxseg" in layer.metadata
+
+
 def channel_axes(layer: Image) -> tuple[int, ...]:
     """Return the axes that a user may call the channel axis.
 

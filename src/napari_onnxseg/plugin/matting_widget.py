@@ -8,7 +8,7 @@ from qtpy.QtWidgets import QCheckBox, QDoubleSpinBox, QFormLayout
 from superqt import QCollapsible
 
 from napari_onnxseg.cards.card import ModelCard
-from napari_onnxseg.pipeline.job import MatteJob
+from napari_onnxseg.pipeline.job import MatteJob, MatteResult
 from napari_onnxseg.pipeline.matte_plan import plan_matte
 from napari_onnxseg.pipeline.matting import matte
 from napari_onnxseg.plugin.advanced import Feeding
@@ -24,14 +24,16 @@ CUT_OUT = Task("matting", "cut-out", plan_matte, matte, matte_layers, matte_word
 
 OWN_COLOUR = "colour"
 
+SEEN = 128
+"""Alpha from which a pixel counts as part of the subject."""
+
 
 class MattingForm(TaskForm):
     """Edge, threshold and background."""
 
-    @property
-    def hides_source(self) -> bool:
-        """Whether the image is hidden once the cut-out is there."""
-        return self.hide.isChecked()
+    def hides_source(self, result: MatteResult) -> bool:
+        """Tell whether the image is hidden: when asked for, and when there is a subject to see."""
+        return self.hide.isChecked() and bool((result.rgba[..., 3] >= SEEN).any())
 
     def build(self, rows: QFormLayout) -> QCollapsible:
         """Add edge and background, and return the feeding.

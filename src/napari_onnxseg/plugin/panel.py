@@ -269,7 +269,7 @@ class Panel(QWidget):
         layers = self.task.layers(result, self._started.placement)
         layer = source.layer()
         there = insert_above(self.viewer, layer, layers)
-        if layer is not None and there and self.choices.hides_source:
+        if layer is not None and there and self.choices.hides_source(result):
             layer.visible = False
         gone = () if there else (f"'{source.name}' was removed; its result was added alone.",)
         told = self._started.notes

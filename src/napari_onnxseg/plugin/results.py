@@ -17,6 +17,9 @@ from napari_onnxseg.plugin.layers import Placement, run_record
 NEW_CLASS_COLOUR = "#f0f0f0"
 """What a class that the model does not know looks like, once somebody paints it."""
 
+OPACITY = 0.5
+"""Of classes and objects: the image shows through, so that both can be compared."""
+
 
 def segment_layers(result: SegmentResult, placement: Placement) -> list[Layer]:
     """Make the layers that show a segmentation, the lowest first.
@@ -156,6 +159,7 @@ def _class_layer(result: SegmentResult, placement: Placement) -> Labels:
         _with_room(placement.fit(result.labels)),
         colormap=class_colours(result.card.classes),
         features=class_names(result.card.classes),
+        opacity=OPACITY,
         **_common("classes", result, placement),
     )
     let_labels_grow(layer)
@@ -165,7 +169,8 @@ def _class_layer(result: SegmentResult, placement: Placement) -> Labels:
 def _object_layer(result: SegmentResult, placement: Placement) -> Labels:
     """Labels layer of the separate objects, one colour each."""
     assert result.objects is not None
-    return Labels(placement.fit(result.objects), **_common("objects", result, placement))
+    common = _common("objects", result, placement)
+    return Labels(placement.fit(result.objects), opacity=OPACITY, **common)
 
 
 def _confidence_layer(result: SegmentResult, placement: Placement) -> Image:

@@ -108,9 +108,8 @@ class TaskForm(QObject):
     changed = Signal()
     """Emitted when a choice changes."""
 
-    @property
-    def hides_source(self) -> bool:
-        """Whether the image is hidden once its result is there."""
+    def hides_source(self, result: Any) -> bool:
+        """Tell whether the image is hidden once this result is there; no by default."""
         return False
 
     def build(self, rows: QFormLayout) -> QCollapsible:
