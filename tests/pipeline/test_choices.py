@@ -77,7 +77,6 @@ def test_a_cut_out_refuses_them_too(choice):
         {"nodata": np.float32(3)},
         {"nodata": np.nan},
         {"nodata": -np.inf},
-        {"threshold": np.float32(0.4)},
         {"confidence": np.bool_(True), "rgb": np.False_},
         {"normalization": Normalization("window", low=np.float32(0), high=np.int64(1))},
         {"normalization": Normalization("mean_std", mean=np.array([0.5]), std=[np.float32(1)])},
@@ -89,6 +88,13 @@ def test_numpy_values_and_lists_are_recorded_as_plain_json(two_class, choice):
     given = {"normalization": RAW} | choice
     record = segment_image(image, two_class, **given).record
     assert json.loads(json.dumps(dict(record), allow_nan=False))["task"] == "semantic"
+
+
+def test_a_numpy_threshold_is_recorded_as_a_plain_number(tmp_path):
+    path = nets.one_channel(tmp_path / "one.onnx")
+    image = np.random.default_rng(5).random((70, 90), np.float32)
+    record = segment_image(image, path, normalization=RAW, threshold=np.float32(0.4)).record
+    assert json.loads(json.dumps(dict(record)))["threshold"] == pytest.approx(0.4)
 
 
 def test_a_batch_beyond_all_tiles_takes_no_memory_for_the_missing_ones(two_class):

@@ -329,6 +329,13 @@ def test_a_tile_off_the_grid_is_refused_with_the_nearest_ones(tmp_path):
 # -- decoding (C07)
 
 
+@pytest.mark.parametrize("make", [nets.two_class, nets.arg_max])
+def test_a_threshold_that_would_not_act_is_refused(tmp_path, make):
+    path = make(tmp_path / "net.onnx")
+    with pytest.raises(ChoiceError, match="leave the threshold out"):
+        segment_image(grey(64, 64), path, threshold=0.4, normalization=RAW)
+
+
 @pytest.mark.parametrize(("threshold", "foreground"), [(0.5, [0, 1]), (0.1, [1, 1])])
 def test_one_channel_is_a_score_of_the_foreground(tmp_path, threshold, foreground):
     path = nets.echo(tmp_path / "echo.onnx", card={"output": {"scores": "probabilities"}})

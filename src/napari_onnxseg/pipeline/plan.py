@@ -174,8 +174,8 @@ def _refuse_misfits(stack: ImageStack, card: ModelCard, job: SegmentJob) -> None
             f"'{card.name}' works on {card.input.spatial_ndim}-D images, "
             f"this one is planned as {len(stack.shape)}-D."
         )
-    if job.threshold is not None and not 0 < job.threshold < 1:
-        raise ChoiceError(f"The threshold must lie between 0 and 1, got {job.threshold}.")
+    if job.threshold is not None:
+        _refuse_threshold(card, job.threshold)
     for name in ("batch", "workers"):
         value = getattr(job, name)
         if value is not None and value < 1:
@@ -186,6 +186,19 @@ def _refuse_misfits(stack: ImageStack, card: ModelCard, job: SegmentJob) -> None
         raise ChoiceError(
             f"The card of '{card.name}' has no rule for separating objects; "
             "run without objects, or add an 'objects' entry to the card."
+        )
+
+
+def _refuse_threshold(card: ModelCard, threshold: float) -> None:
+    """Raise for a threshold out of range, or for a model on which it would not act."""
+    if not 0 < threshold < 1:
+        raise ChoiceError(f"The threshold must lie between 0 and 1, got {threshold}.")
+    channels = card.output.channels
+    if card.scores == "labels" or (channels or 1) > 1:
+        gives = "class ids" if card.scores == "labels" else f"scores of {channels} classes"
+        raise ChoiceError(
+            f"A threshold of {threshold:g} was given, but '{card.name}' gives {gives}, of which "
+            "the highest wins; leave the threshold out."
         )
 
 

@@ -199,6 +199,7 @@ class Decoding(QWidget):
         self.threshold.setRange(0.01, 0.99)
         self.threshold.setSingleStep(0.05)
         self.threshold.setValue(HALF)
+        self._one_channel = False
         self.threshold.setToolTip("Foreground is where the probability exceeds this.")
         self.statistics = Chooser()
         self.statistics.offer(["image", "plane"], ["whole image", "each plane"], "image")
@@ -217,7 +218,8 @@ class Decoding(QWidget):
         dict
             ``threshold``, ``statistics``.
         """
-        return {"threshold": self.threshold.value(), "statistics": self.statistics.value}
+        threshold = self.threshold.value() if self._one_channel else None
+        return {"threshold": threshold, "statistics": self.statistics.value}
 
     def show_card(self, card: ModelCard | None) -> None:
         """Offer the threshold to one-channel models only, and begin with the author's.
@@ -232,6 +234,7 @@ class Decoding(QWidget):
             suggested = card.suggested.threshold if card.suggested else None
             self.threshold.setValue(suggested or HALF)
         one_channel = card is not None and card.output.channels == 1 and card.scores != "labels"
+        self._one_channel = one_channel
         show_row(self.rows, self.threshold, one_channel)
 
 
