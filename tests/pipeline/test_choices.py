@@ -91,7 +91,7 @@ def test_numpy_values_and_lists_are_recorded_as_plain_json(two_class, choice):
 
 
 def test_a_numpy_threshold_is_recorded_as_a_plain_number(tmp_path):
-    path = nets.one_channel(tmp_path / "one.onnx")
+    path = nets.one_channel(tmp_path / "one.onnx", sigmoid=True)
     image = np.random.default_rng(5).random((70, 90), np.float32)
     record = segment_image(image, path, normalization=RAW, threshold=np.float32(0.4)).record
     assert json.loads(json.dumps(dict(record)))["threshold"] == pytest.approx(0.4)
