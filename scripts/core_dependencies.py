@@ -6,17 +6,17 @@ import re
 import tomllib
 from pathlib import Path
 
-WINDOWS = {"napari", "npe2", "magicgui", "qtpy", "superqt"}
-TESTING = ["pytest>=8", "pytest-timeout>=2.3", "pytest-xdist>=3.6", "hypothesis>=6.100"]
+WINDOWS = {"napari", "npe2", "magicgui", "qtpy", "superqt", "pytest-qt"}
 QUOTED = '"{}"'
 
 
 def main() -> None:
     """Print one quoted requirement a line, for ``xargs``."""
     content = (Path(__file__).parents[1] / "pyproject.toml").read_text(encoding="utf-8")
-    needed = tomllib.loads(content)["project"]["dependencies"]
+    project = tomllib.loads(content)["project"]
+    needed = project["dependencies"] + project["optional-dependencies"]["testing"]
     core = [line for line in needed if re.split(r"[^A-Za-z0-9_-]", line)[0].lower() not in WINDOWS]
-    print(*(QUOTED.format(line) for line in core + TESTING), sep="\n")
+    print(*(QUOTED.format(line) for line in core), sep="\n")
 
 
 if __name__ == "__main__":
