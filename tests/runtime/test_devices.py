@@ -4,7 +4,7 @@ import pytest
 import stand_ins
 
 import nets
-from napari_onnxseg.errors import DeviceError, ModelError
+from napari_onnxseg.errors import ChoiceError, DeviceError, ModelError
 from napari_onnxseg.runtime import build, providers
 from napari_onnxseg.runtime.providers import CPU, CUDA, candidates, devices
 from napari_onnxseg.runtime.session import open_session
@@ -38,15 +38,18 @@ def test_the_slow_search_for_convolutions_is_off(gpu):
 @pytest.mark.parametrize(
     ("request_", "message"),
     [
-        ("toaster", "'toaster' is not a device; use auto, cpu, gpu, cuda"),
-        ("cuda:one", "'cuda:one' is not a device"),
-        ("cpu:1", "'cpu:1' is not a device"),
         ("cuda:7", r"'cuda:7' does not exist; the GPUs here are cuda:0 \(Toy GPU\)"),
         ("directml", r"has no DirectML; choose from auto, cpu, gpu, cuda, cuda:1"),
     ],
 )
 def test_a_device_that_cannot_be_is_refused_with_what_can(gpu, request_, message):
     with pytest.raises(DeviceError, match=message):
+        candidates(request_)
+
+
+@pytest.mark.parametrize("request_", ["toaster", "cuda:one", "cuda:", "cpu:1", "auto:0", ""])
+def test_an_unknown_device_is_a_wrong_choice(request_):
+    with pytest.raises(ChoiceError, match=f"'{request_}' is not a device; use auto, cpu"):
         candidates(request_)
 
 

@@ -10,7 +10,13 @@ from typing import Annotated, Any, get_type_hints
 import typer
 
 from napari_onnxseg.cli.faults import told
-from napari_onnxseg.cli.texts import read_channels, read_index, read_normalization, read_sides
+from napari_onnxseg.cli.texts import (
+    read_channels,
+    read_device,
+    read_index,
+    read_normalization,
+    read_sides,
+)
 from napari_onnxseg.errors import ChoiceError
 
 
@@ -61,6 +67,7 @@ OPTIONS: Mapping[str, Option] = {
     "device": Option(
         "auto, cpu, gpu, cuda, cuda:1 or another provider; only auto may fall back to the CPU.",
         flags=("--device", "-d"),
+        read=read_device,
     ),
     "tile": Option("What the network sees at once.", **_SIDES),
     "halo": Option("Computed and thrown away on each inner side of a tile.", **_SIDES),
@@ -102,7 +109,9 @@ OPTIONS: Mapping[str, Option] = {
     "confidence": Option("Also write the probability of the chosen class.", bool),
     "objects": Option("Also write separate objects, when the model is made for it.", bool),
     "feather_px": Option(
-        "Soften the edge: 0, 3 or 5 px at the model's side.", float, flags=("--feather",)
+        "Soften the edge by this many px at the model's side; 3 and 5 are usual.",
+        float,
+        flags=("--feather",),
     ),
     "background": Option("Put the subject on 'white', a colour name or #rrggbb."),
 }

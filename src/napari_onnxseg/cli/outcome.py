@@ -135,7 +135,7 @@ def summarise(outcomes: Sequence[Outcome], command: str, as_json: bool) -> ExitC
 
 
 class Teller:
-    """Says what happens, each sentence once.
+    """Says what happens, each sentence once; a plan again when another came between.
 
     Parameters
     ----------
@@ -146,10 +146,13 @@ class Teller:
     def __init__(self, silent: bool) -> None:
         self._silent = silent
         self._said: set[str] = set()
+        self._plan = ""
 
     def announce(self, plan: str) -> None:
         """Say what is about to be done, when it is not what was done before."""
-        self._once("[dim]plan[/dim] ", " | ".join(plan.splitlines()))
+        if not self._silent and plan != self._plan:
+            self._plan = plan
+            say("[dim]plan[/dim] ", " | ".join(plan.splitlines()))
 
     def tell(self, outcome: Outcome) -> None:
         """Say what became of an image, and the notes of its run."""

@@ -42,6 +42,30 @@ def read_sides(text: str) -> int | tuple[int, ...]:
     return sides[0] if len(sides) == 1 else sides
 
 
+def read_device(text: str) -> str:
+    """Read the name of a device, which need not be here.
+
+    Parameters
+    ----------
+    text : str
+        Such as ``"auto"`` or ``"cuda:1"``.
+
+    Returns
+    -------
+    str
+        The same.
+
+    Raises
+    ------
+    ChoiceError
+        When there is no device of that name.
+    """
+    from napari_onnxseg.runtime.providers import named_device  # loads the runtime
+
+    named_device(text)
+    return text
+
+
 def read_channels(text: str) -> tuple[int, ...]:
     """Read channel numbers from a text such as ``"2,0,1"``.
 

@@ -12,7 +12,7 @@ from pathlib import Path
 
 import onnxruntime as ort
 
-from napari_onnxseg.errors import DeviceError
+from napari_onnxseg.errors import ChoiceError, DeviceError
 from napari_onnxseg.runtime.gpus import nvidia_gpus
 
 CPU = "CPUExecutionProvider"
@@ -92,19 +92,47 @@ def candidates(request: str) -> tuple[Device, ...]:
 
     Raises
     ------
+    ChoiceError
+        When the name is unknown.
     DeviceError
-        When the name is unknown, or nothing here can answer to it.
+        When nothing here can answer to it.
     """
     cpu = Device(request, CPU)
-    name, _, number = request.lower().partition(":")
-    if name == "cpu" and not number:
+    name, number = named_device(request)
+    if name == "cpu":
         return (cpu,)
-    if name in ("auto", "gpu") and not number:
+    if name in ("auto", "gpu"):
         found = tuple(_accelerator(request, one, "") for one in AUTOMATIC if one in _present())
         if name == "gpu" and not found:
             raise DeviceError(f"No GPU can be used here: {_why_none()} {_remedy()}")
         return (*found, cpu) if name == "auto" else found
     return (_accelerator(request, *_checked(request, name, number)),)
+
+
+def named_device(request: str) -> tuple[str, str]:
+    """Split a request into name and number, without asking whether the device is here.
+
+    Parameters
+    ----------
+    request : str
+        As `candidates` takes it.
+
+    Returns
+    -------
+    tuple of str and str
+        Such as ``("cuda", "1")``; the number is empty where none was given.
+
+    Raises
+    ------
+    ChoiceError
+        When there is no device of that name.
+    """
+    name, colon, number = request.lower().partition(":")
+    numbered = name in ACCELERATORS and number.isdecimal()
+    if name not in ("auto", "cpu", "gpu", *ACCELERATORS) or (colon and not numbered):
+        known = ", ".join(("auto", "cpu", "gpu", *ACCELERATORS))
+        raise ChoiceError(f"'{request}' is not a device; use {known}, or 'cuda:1' for a number.")
+    return name, number
 
 
 def broken_library() -> str:
@@ -141,9 +169,6 @@ def _present() -> tuple[str, ...]:
 
 def _checked(request: str, name: str, number: str) -> tuple[str, str]:
     """Refuse an accelerator that cannot be here, with the reason."""
-    if name not in ACCELERATORS or (number and not number.isdecimal()):
-        known = ", ".join(("auto", "cpu", "gpu", *ACCELERATORS))
-        raise DeviceError(f"'{request}' is not a device; use {known}, or 'cuda:1' for a number.")
     provider, label = ACCELERATORS[name]
     if provider not in ort.get_available_providers():
         raise DeviceError(
