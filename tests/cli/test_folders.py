@@ -104,3 +104,28 @@ def test_ctrl_c_ends_the_run_and_leaves_no_half_file(tmp_path: Path, mixed: Path
     assert time.monotonic() - asked < 5
     assert [r["status"] for r in json.loads(stdout)["results"]] == ["done", "failed", "skipped"]
     assert [path.name for path in (tmp_path / "out").iterdir()] == ["a.npy"]
+
+
+def test_an_unknown_device_is_wrong_usage_and_told_once(onnxseg, halves, mixed) -> None:
+    done = onnxseg("segment", mixed, "-m", halves, "-o", "out", "-d", "toaster")
+    assert done.exit_code == 2
+    assert len(done.stderr.splitlines()) == 1
+    assert "'toaster' is not a device" in done.stderr
+    assert onnxseg("matte", mixed, "-o", "out", "--device", "cpu:1").exit_code == 2
+
+
+def test_a_plan_is_told_when_it_is_another_than_before(onnxseg, halves, tmp_path) -> None:
+    for name, side in {"a": 20, "b": 20, "c": 30, "d": 20}.items():
+        np.save(tmp_path / f"{name}.npy", np.zeros((side, side), np.uint8))
+    names = [f"{name}.npy" for name in "abcd"]
+    done = onnxseg("segment", *names, "-m", halves, "-o", "out")
+    plans = [line for line in done.stderr.splitlines() if line.startswith("plan")]
+    assert [line.split("of ")[1][:2] for line in plans] == ["20", "30", "20"]
+
+
+def test_a_model_for_volumes_is_wrong_usage(onnxseg, tmp_path, mixed) -> None:
+    volumes = nets.echo(tmp_path / "volumes.onnx", layout="NCDHW", sides=(16, 32, 32))
+    done = onnxseg("segment", mixed / "a.png", "-m", volumes, "-o", "out")
+    assert done.exit_code == 2
+    assert "takes volumes" in done.stderr
+    assert "only models for planes can be run" in done.stderr

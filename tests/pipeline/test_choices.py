@@ -129,3 +129,14 @@ def test_an_overlap_that_was_asked_for_is_not_blamed_on_the_tile(two_class):
     image = np.random.default_rng(8).random((100, 130), np.float32)
     result = segment_image(image, two_class, tile=64, overlap=16, normalization=RAW)
     assert not any("too small" in note for note in result.notes)
+
+
+def test_a_tile_that_halos_eat_up_is_noted_when_the_user_asked_for_it(tmp_path):
+    card = load_card(nets.box(tmp_path / "box.onnx", radius=96))
+    stack = as_stack(np.zeros((1200, 1200), np.uint8))
+    (note,) = plan_segment(stack, card, SegmentJob(card.path, tile=256)).notes[-1:]
+    assert note == (
+        "Halo 96 px leaves 64 px of each 256 px tile; tiles of 512 px or more are faster."
+    )
+    for job in (SegmentJob(card.path), SegmentJob(card.path, tile=800)):
+        assert not any("are faster" in words for words in plan_segment(stack, card, job).notes)

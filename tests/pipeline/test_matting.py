@@ -132,6 +132,7 @@ def test_one_channel_that_holds_the_no_data_value_is_still_data(saliency):
         ({"feather_px": -1}, "feather"),
         ({"feather_px": float("nan")}, "feather"),
         ({"feather_px": 1e9}, "feather must lie between 0 and the 32 px"),
+        ({"feather_px": -1}, "got -1; use 0 for the model's own edge, or more"),
         ({"index": (0,)}, "has 1 entries"),
         ({"threshold": 0.0}, "between 0 and 1"),
         ({"background": "no-colour"}, "no-colour"),

@@ -27,9 +27,16 @@ def about_axes(subject: Subject) -> Iterator[Finding]:
             "error",
             "input-rank",
             f"The input '{source.name}' has {len(source.dims)} axes {list(source.dims)}.",
-            "Needed are batch, channels, rows and columns, or batch, channels, slices, rows and "
-            "columns; the model cannot be used.",
+            "Needed are batch, channels, rows and columns; the model cannot be used.",
             "PyTorch:\n    torch.onnx.export(net, image[None], ...)  # with a batch axis",
+        )
+    elif len(source.dims) == 5:
+        yield Finding(
+            "error",
+            "takes-volumes",
+            f"The model takes volumes: its input '{source.name}' has 5 axes {list(source.dims)}.",
+            "Only models for planes can be run.",
+            "Export a network that is trained on planes; stacks are worked on plane by plane.",
         )
     elif subject.probe is None:
         yield Finding(

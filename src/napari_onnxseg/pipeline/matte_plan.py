@@ -13,7 +13,7 @@ from napari_onnxseg.decode.colour import parse_colour
 from napari_onnxseg.errors import ChoiceError, ImageError
 from napari_onnxseg.pipeline.job import MatteJob
 from napari_onnxseg.pipeline.results import result_leading
-from napari_onnxseg.pipeline.settle import job_threads
+from napari_onnxseg.pipeline.settle import job_threads, refuse_volumes
 from napari_onnxseg.pipeline.words import bytes_words, count_words, px_words
 from napari_onnxseg.prepare.channels import ChannelMap, map_channels
 from napari_onnxseg.prepare.normalize import Normalization
@@ -23,9 +23,6 @@ FREE_SIDE_PX = 320
 
 LONGEST = 4
 """How many times the wanted side a long picture may get, lest a panorama fill the memory."""
-
-FEATHERS_PX = (0, 3, 5)
-"""Standard deviations of the edge that are offered, at the model's side."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -163,6 +160,7 @@ def _refuse_misfits(stack: ImageStack, card: ModelCard, job: MatteJob) -> None:
             f"'{card.name}' gives classes per pixel, not one opacity; segment with it instead, "
             "or choose a cut-out model such as 'u2netp'."
         )
+    refuse_volumes(card)
     if len(stack.shape) != 2:
         raise ImageError(f"A cut-out works on planes, this image is planned as {stack.shape}.")
     if job.threshold is not None and not 0 < job.threshold < 1:
@@ -176,7 +174,7 @@ def _refuse_feather(feather_px: float, side: int) -> None:
     if not 0 <= feather_px <= side:
         raise ChoiceError(
             f"The feather must lie between 0 and the {side} px that the model sees, got "
-            f"{feather_px}; use {', '.join(map(str, FEATHERS_PX))} px."
+            f"{feather_px}; use 0 for the model's own edge, or more for a softer one."
         )
 
 

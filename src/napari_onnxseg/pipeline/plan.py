@@ -9,9 +9,9 @@ from typing import Any
 from napari_onnxseg.arrays.source import ImageStack
 from napari_onnxseg.cards.card import ModelCard
 from napari_onnxseg.decode.labels import label_dtype
-from napari_onnxseg.errors import ChoiceError, ImageError
+from napari_onnxseg.errors import ChoiceError
 from napari_onnxseg.pipeline.job import SegmentJob
-from napari_onnxseg.pipeline.settle import job_threads, settle_tiles, tile_notes
+from napari_onnxseg.pipeline.settle import job_threads, refuse_volumes, settle_tiles, tile_notes
 from napari_onnxseg.pipeline.words import bytes_words, count_words, px_words
 from napari_onnxseg.prepare.channels import ChannelMap, map_channels
 from napari_onnxseg.prepare.normalize import Normalization
@@ -158,7 +158,7 @@ def plan_segment(stack: ImageStack, card: ModelCard, job: SegmentJob) -> Segment
         threads=job_threads(job.workers) if workers == 1 else 1,
         batch=batch,
         memory_bytes=_memory_bytes(stack, card, job, tiles, workers * batch, len(indices)),
-        notes=(*card.notes, *notes, *tile_notes(card, tiles)),
+        notes=(*card.notes, *notes, *tile_notes(card, job, tiles)),
     )
 
 
@@ -169,11 +169,7 @@ def _refuse_misfits(stack: ImageStack, card: ModelCard, job: SegmentJob) -> None
             f"'{card.name}' cuts out one subject and gives no classes; "
             "use the cut-out (matte) instead, or a semantic model here."
         )
-    if card.input.spatial_ndim != len(stack.shape):
-        raise ImageError(
-            f"'{card.name}' works on {card.input.spatial_ndim}-D images, "
-            f"this one is planned as {len(stack.shape)}-D."
-        )
+    refuse_volumes(card)
     if job.threshold is not None:
         _refuse_threshold(card, job.threshold)
     for name in ("batch", "workers"):

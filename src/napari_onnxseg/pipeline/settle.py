@@ -76,8 +76,17 @@ def settle_tiles(
     )
 
 
-def tile_notes(card: ModelCard, plan: TilePlan) -> tuple[str, ...]:
-    """Say when tiles are not exact, and why."""
+def refuse_volumes(card: ModelCard) -> None:
+    """Raise for a model that takes volumes: images are worked on plane by plane."""
+    if card.input.spatial_ndim != 2:
+        raise ChoiceError(
+            f"'{card.name}' takes volumes ({card.input.layout}), and only models for planes "
+            "can be run; choose a model for planes, which works through a stack plane by plane."
+        )
+
+
+def tile_notes(card: ModelCard, job: SegmentJob, plan: TilePlan) -> tuple[str, ...]:
+    """Say when tiles are not exact, and why, and when the user's leave little of each."""
     needed, shared = _exact_halo(card), width_words(plan.overlap)
     if len(plan) == 1:
         return ()
@@ -96,7 +105,21 @@ def tile_notes(card: ModelCard, plan: TilePlan) -> tuple[str, ...]:
             f"A halo of {width_words(plan.halo)} is below the {width_words(needed)} that "
             f"'{card.name}' needs: seams are possible.",
         )
-    return ()
+    return _waste_notes(card, job, plan)
+
+
+def _waste_notes(card: ModelCard, job: SegmentJob, plan: TilePlan) -> tuple[str, ...]:
+    """Say when the halos take more than half of each tile that the user asked for."""
+    sides = zip(plan.tile, plan.halo, plan.grid, strict=True)
+    kept = tuple(t - 2 * h if n > 1 else t for t, h, n in sides)
+    free = job.tile is not None and all(side is None for side in card.input.sides)
+    if not free or plan.blends or 2 * prod(kept) >= prod(plan.tile):
+        return ()
+    larger = tuple(2 * t if n > 1 else t for t, n in zip(plan.tile, plan.grid, strict=True))
+    return (
+        f"Halo {width_words(plan.halo)} leaves {width_words(kept)} of each "
+        f"{width_words(plan.tile)} tile; tiles of {width_words(larger)} or more are faster.",
+    )
 
 
 def job_threads(workers: int | None) -> int:

@@ -259,8 +259,8 @@ class ModelActions(QObject):
 def _refuse_volumes(card: ModelCard) -> None:
     if card.input.spatial_ndim != 2:
         raise ImageError(
-            f"'{card.name}' works on volumes, and the view shows a plane; run it with "
-            "'Segment' instead."
+            f"'{card.name}' takes volumes, and only models for planes can be run; "
+            "choose a model for planes."
         )
 
 
