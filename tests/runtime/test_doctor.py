@@ -43,11 +43,21 @@ def test_an_accelerator_that_is_listed_is_tried(gpu, monkeypatch):
     assert (check.status, check.text) == ("ok", "CUDA 0 (Toy GPU) ran a small network")
 
 
-def test_a_listed_accelerator_without_hardware_is_only_a_warning(no_gpu, monkeypatch):
+def test_what_is_missing_is_said_without_sending_to_the_doctor(gpu, monkeypatch):
+    for fault in (stand_ins.NoCudnn, stand_ins.Silent):
+        monkeypatch.setattr(ort, "InferenceSession", fault)
+        text = line(doctor.examine(), "CUDA").text
+        assert "onnxseg doctor" not in text
+        assert 'pip install "napari-onnxseg[cuda]"' in text
+
+
+def test_a_listed_accelerator_without_hardware_is_no_warning(no_gpu, monkeypatch):
     monkeypatch.setattr(ort, "get_available_providers", lambda: [CUDA, "CPUExecutionProvider"])
     report = doctor.examine()
-    assert line(report, "CUDA").status == "warn"
-    assert report.ok
+    check = line(report, "CUDA")
+    assert check.status == "ok"
+    assert check.text.startswith("not available, no NVIDIA GPU with a working driver")
+    assert 'pip install "napari-onnxseg[cuda]"' in check.text
 
 
 def test_two_threads_of_one_core_count_once(monkeypatch):

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 import platform
+import re
 import tempfile
 from collections.abc import Iterator
 from dataclasses import asdict, dataclass
@@ -18,7 +19,7 @@ from napari_onnxseg.errors import OnnxSegError
 from napari_onnxseg.graph.sample import write_sample
 from napari_onnxseg.runtime.build import build
 from napari_onnxseg.runtime.gpus import driver_version, nvidia_gpus
-from napari_onnxseg.runtime.providers import ACCELERATORS, CUDA, broken_library
+from napari_onnxseg.runtime.providers import ACCELERATORS, CUDA, broken_library, devices
 
 Status = Literal["ok", "warn", "fail"]
 
@@ -26,6 +27,9 @@ PACKAGES = ("napari-onnxseg", "onnx", "numpy", "scikit-image", "napari", "qtpy")
 RUNTIMES = ("onnxruntime", "onnxruntime-gpu", "onnxruntime-directml", "onnxruntime-openvino")
 SIBLINGS = "/sys/devices/system/cpu/cpu{}/topology/thread_siblings_list"
 GIB = 1 << 30
+
+GET_CUDA = 'a GPU needs the driver of NVIDIA and pip install "napari-onnxseg[cuda]"'
+"""How to get what is missing."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -173,11 +177,18 @@ def _devices() -> Iterator[Check]:
 
 def _device(name: str, path: Path) -> Check:
     label = "CPU" if name == "cpu" else ACCELERATORS[name][1]
+    if name not in devices():
+        return Check(label, "ok", f"not available, no NVIDIA GPU with a working driver; {GET_CUDA}")
     try:
         built = build(load_card(path), name, 1)
     except OnnxSegError as error:
-        return Check(label, "fail" if name == "cpu" else "warn", str(error))
+        return Check(label, "fail" if name == "cpu" else "warn", _here(str(error)))
     return Check(label, "ok", f"{built.device.label} ran a small network")
+
+
+def _here(text: str) -> str:
+    """Leave out the advice to do what is being done."""
+    return re.sub(r"(, (or|then))?,? see onnxseg doctor", "", text)
 
 
 def _driver() -> Check:
