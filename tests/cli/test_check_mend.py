@@ -1,4 +1,7 @@
 import json
+import os
+import subprocess
+import sys
 from dataclasses import replace
 
 import onnx
@@ -118,3 +121,40 @@ def test_a_file_that_is_not_there_is_wrong_usage(onnxseg, verb):
     done = onnxseg("models", *verb, "gone.onnx")
     assert done.exit_code == 2
     assert "gone.onnx" in done.stderr
+
+
+def test_a_model_for_volumes_is_an_error(onnxseg, tmp_path):
+    path = nets.echo(tmp_path / "a.onnx", layout="NCDHW", sides=(16, 32, 32))
+    done = onnxseg("models", "check", path)
+    assert done.exit_code == 1
+    assert "ERROR takes-volumes: The model takes volumes" in done.stdout
+
+
+@pytest.mark.parametrize(
+    "card",
+    [
+        {"format": 1, "colour": "red"},
+        {"format": 1, "sha256": "0" * 64},
+        {"format": 1, "output": {"name": "no-such-output"}},
+    ],
+)
+def test_a_broken_card_beside_the_file_is_an_error(onnxseg, tmp_path, card):
+    path = nets.unet(tmp_path / "a.onnx")
+    assert onnxseg("models", "check", path).exit_code == 0
+    (tmp_path / "a.json").write_text(json.dumps(card))
+    found = onnxseg("models", "check", path, "--json")
+    assert found.exit_code == 1
+    first = found.json["findings"][0]
+    assert (first["severity"], first["code"]) == ("error", "card")
+    assert first["title"] in onnxseg("models", "show", path, "--json").json["error"]
+
+
+@pytest.mark.skipif(os.name == "nt", reason="Windows has no broken pipes")
+def test_a_reader_that_leaves_early_ends_it_quietly(tmp_path):
+    path = nets.unet(tmp_path / "a.onnx")
+    words = [sys.executable, "-m", "napari_onnxseg", "models", "check", str(path)]
+    reading, writing = os.pipe()
+    os.close(reading)
+    done = subprocess.run(words, stdout=writing, stderr=subprocess.PIPE, timeout=120)
+    os.close(writing)
+    assert (done.returncode, done.stderr) == (141, b"")

@@ -3,14 +3,19 @@
 from __future__ import annotations
 
 import json
+import os
 import sys
 from collections.abc import Mapping, Sequence
 from functools import cache
 from typing import Any
 
+import typer
 from rich.console import Console
 from rich.markup import escape
 from rich.table import Table
+
+NO_READER = 141
+"""Exit code when nobody reads the output any more, as shells give it (128 + SIGPIPE)."""
 
 
 @cache
@@ -25,8 +30,13 @@ def say(markup: str, text: str = "") -> None:
 
 
 def show(text: str) -> None:
-    """Print plain text on standard output."""
-    sys.stdout.write(text + "\n")
+    """Print plain text on standard output; end quietly when its reader has gone."""
+    try:
+        sys.stdout.write(text + "\n")
+        sys.stdout.flush()
+    except BrokenPipeError as error:
+        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())  # flushed at the very end
+        raise typer.Exit(NO_READER) from error
 
 
 def show_table(columns: Sequence[str], rows: Sequence[Sequence[str]]) -> None:
@@ -36,7 +46,10 @@ def show_table(columns: Sequence[str], rows: Sequence[Sequence[str]]) -> None:
         table.add_column(column, overflow="fold", no_wrap=place == 0)
     for row in rows:
         table.add_row(*(escape(cell) for cell in row))
-    Console(highlight=False).print(table)
+    console = Console(highlight=False)
+    with console.capture() as drawn:
+        console.print(table)
+    show(drawn.get().removesuffix("\n"))
 
 
 def print_json(content: Mapping[str, Any]) -> None:
