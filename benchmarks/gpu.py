@@ -38,7 +38,7 @@ def main(side: int, rounds: int) -> None:
         str(card.path), providers=[("CUDAExecutionProvider", options)]
     )
     tiles = ready_tiles(picture, plan)
-    seconds = in_turns(
+    timed = in_turns(
         {
             "floor": partial(run_side_by_side, bare, tiles, 2),
             "ours": partial(segment_image, picture, MODEL, rgb=True, device="cuda"),
@@ -46,14 +46,14 @@ def main(side: int, rounds: int) -> None:
         },
         rounds,
     )
-    middle = medians(seconds)
+    middle = medians(timed.wall)
     report(
         "gpu",
         {
             "device": on_gpu.device,
             "notes": list(on_gpu.notes),
             "plan": plan.words(),
-            "seconds": seconds,
+            "seconds": timed.wall,
             "ours / floor": round(middle["ours"] / middle["floor"], 3),
             "labels that differ from the CPU, per million": float(
                 np.mean(on_cpu.labels != on_gpu.labels) * 1e6

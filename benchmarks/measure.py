@@ -7,6 +7,7 @@ import platform
 import statistics
 import time
 from collections.abc import Callable, Mapping
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
@@ -15,18 +16,35 @@ import onnxruntime
 RESULTS = Path(__file__).parent / "results"
 
 
-def in_turns(functions: Mapping[str, Callable[[], Any]], rounds: int) -> dict[str, list[float]]:
+@dataclass(frozen=True, slots=True)
+class Timed:
+    """Seconds of each function, one a round.
+
+    Parameters
+    ----------
+    wall : mapping of str to list of float
+        By the clock on the wall.
+    cpu : mapping of str to list of float
+        Of all threads of this process together; says more on a busy machine.
+    """
+
+    wall: dict[str, list[float]]
+    cpu: dict[str, list[float]]
+
+
+def in_turns(functions: Mapping[str, Callable[[], Any]], rounds: int) -> Timed:
     """Return the seconds of each function over several rounds, after one that does not count."""
     for function in functions.values():
         function()
-    seconds: dict[str, list[float]] = {name: [] for name in functions}
+    timed = Timed({name: [] for name in functions}, {name: [] for name in functions})
     for turn in range(rounds):
         names = list(functions) if turn % 2 == 0 else list(functions)[::-1]
         for name in names:
-            begin = time.perf_counter()
+            begin, spent = time.perf_counter(), time.process_time()
             functions[name]()
-            seconds[name].append(round(time.perf_counter() - begin, 4))
-    return seconds
+            timed.wall[name].append(round(time.perf_counter() - begin, 4))
+            timed.cpu[name].append(round(time.process_time() - spent, 4))
+    return timed
 
 
 def medians(seconds: Mapping[str, list[float]]) -> dict[str, float]:

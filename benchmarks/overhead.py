@@ -123,7 +123,7 @@ def main(side: int, rounds: int) -> None:
     ours = partial(segment_image, picture, MODEL, rgb=True, device="cpu")
     result = ours()
     loop = partial(plain_loop, all_cores, picture, *span_of(result))
-    seconds = in_turns(
+    timed = in_turns(
         {
             "floor, a thread per tile": partial(run_side_by_side, each, tiles, cores),
             "floor, all cores per tile": partial(run_side_by_side, all_cores, tiles, 1),
@@ -132,16 +132,18 @@ def main(side: int, rounds: int) -> None:
         },
         rounds,
     )
-    middle = medians(seconds)
-    floor = min(v for k, v in middle.items() if k.startswith("floor"))
+    middle, work = medians(timed.wall), medians(timed.cpu)
+    floor = min((k for k in middle if k.startswith("floor")), key=middle.__getitem__)
     report(
         "overhead",
         {
             "image": [side, side, 3],
             "model": MODEL,
             "plan": plan.words(),
-            "seconds": seconds,
-            "ours / floor": round(middle["ours"] / floor, 3),
+            "seconds": timed.wall,
+            "CPU seconds": timed.cpu,
+            "ours / floor": round(middle["ours"] / middle[floor], 3),
+            "ours / floor, CPU seconds": round(work["ours"] / work[floor], 3),
             "plain loop / ours": round(middle["plain loop"] / middle["ours"], 3),
             "peak MB, ours": memory_of(side, "ours"),
             "peak MB, plain loop": memory_of(side, "plain loop"),
