@@ -56,7 +56,7 @@ def open_models(paths: Paths) -> list[tuple[None]]:
     Returns
     -------
     list of tuple
-        napari's sign for: opened, but no layers.
+        The sign by which napari knows that files were opened without a layer.
     """
     for path in _listed(paths):
         Arrival(Path(path)).start()
