@@ -100,6 +100,10 @@ def test_the_missing_library_is_named_when_a_gpu_cannot_be_started(gpu, made, mo
         open_session(made(nets.two_class), "cuda")
 
 
+@pytest.mark.skipif(
+    not hasattr(ort.InferenceSession, "get_provider_graph_assignment_info"),
+    reason="this onnxruntime does not tell which operators run where",
+)
 def test_heavy_operators_left_to_the_cpu_are_reported(gpu, made, monkeypatch):
     class Mixed(stand_ins.OnGpu):
         def get_provider_graph_assignment_info(self):

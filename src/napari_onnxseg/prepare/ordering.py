@@ -50,7 +50,7 @@ def count_leading(keys: NDArray[Any], bits: int) -> Counts:
     """Count keys by their first 16 bits (8 for keys of 8 bits)."""
     step = min(bits, STEP_BITS)
     leading = keys if bits == step else keys >> keys.dtype.type(bits - step)
-    return np.bincount(leading, minlength=2**step)
+    return np.bincount(leading.astype(np.intp, copy=False), minlength=2**step)
 
 
 def _stored(dtype: np.dtype[Any]) -> np.dtype[Any]:
@@ -94,7 +94,8 @@ class RankSearch:
         leading = keys >> kind(rest)
         for prefix, total in counts.items():
             within = keys[leading == kind(prefix)] >> kind(rest - STEP_BITS)
-            total += np.bincount(within & kind(2**STEP_BITS - 1), minlength=2**STEP_BITS)
+            digits = (within & kind(2**STEP_BITS - 1)).astype(np.intp, copy=False)
+            total += np.bincount(digits, minlength=2**STEP_BITS)
 
     def settle(self, counts: Mapping[int, Counts]) -> None:
         """End a pass."""
