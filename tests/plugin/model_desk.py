@@ -8,6 +8,7 @@ from typing import Any
 
 import numpy as np
 from napari.components import ViewerModel
+from views import set_canvas_size
 
 import nets
 from napari_onnxseg.plugin.models_widget import ModelsWidget
@@ -21,7 +22,7 @@ class ModelDesk:
     def __init__(self, qtbot: Any, folder: Path) -> None:
         self.qtbot, self.folder = qtbot, folder
         self.viewer = ViewerModel()
-        self.viewer.canvas.size = (40, 60)
+        set_canvas_size(self.viewer, (40, 60))
         self.widget = ModelsWidget(self.viewer)
         qtbot.addWidget(self.widget)
 

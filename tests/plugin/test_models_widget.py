@@ -10,6 +10,7 @@ import pytest
 from model_desk import ModelDesk, own_model
 from napari.layers import Labels
 from qtpy.QtGui import QGuiApplication
+from views import camera_of
 
 import nets
 from napari_onnxseg.cards import catalog, offers
@@ -89,8 +90,8 @@ def test_a_file_that_is_no_model_gets_one_sentence(models, tmp_path, monkeypatch
 
 def test_a_test_lies_exactly_on_what_is_seen(models):
     layer = models.image()
-    models.viewer.scene.camera.center = (0, 74, 64)
-    models.viewer.scene.camera.zoom = 2
+    camera_of(models.viewer).center = (0, 74, 64)
+    camera_of(models.viewer).zoom = 2
     models.press("test")
     result = models.viewer.layers[-1]
     assert isinstance(result, Labels)
@@ -106,7 +107,7 @@ def test_a_test_lies_exactly_on_what_is_seen(models):
 
 def test_a_test_without_anything_in_view_gets_one_sentence(models):
     models.image()
-    models.viewer.scene.camera.center = (0, 9000, 9000)
+    camera_of(models.viewer).center = (0, 9000, 9000)
     models.press("test")
     assert "Nothing of 'A' is in view" in models.status
     assert len(models.viewer.layers) == 1
@@ -114,7 +115,7 @@ def test_a_test_without_anything_in_view_gets_one_sentence(models):
 
 def test_a_loaded_model_can_be_unloaded(models):
     models.image()
-    models.viewer.scene.camera.center = (0, 74, 64)
+    camera_of(models.viewer).center = (0, 74, 64)
     models.press("test")
     assert models.can("unload")
     models.press("unload")

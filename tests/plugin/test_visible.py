@@ -5,6 +5,7 @@ from __future__ import annotations
 import numpy as np
 import pytest
 from napari.components import ViewerModel
+from views import camera_of, set_canvas_size
 
 from napari_onnxseg.errors import ImageError
 from napari_onnxseg.plugin.visible import visible_part
@@ -15,13 +16,13 @@ MANY = 10**9
 @pytest.fixture
 def viewer() -> ViewerModel:
     viewer = ViewerModel()
-    viewer.canvas.size = (80, 120)
+    set_canvas_size(viewer, (80, 120))
     return viewer
 
 
 def look(viewer: ViewerModel, at: tuple[float, float], zoom: float = 1.0) -> None:
-    viewer.scene.camera.center = (0, *at)
-    viewer.scene.camera.zoom = zoom
+    camera_of(viewer).center = (0, *at)
+    camera_of(viewer).zoom = zoom
 
 
 def sides(part) -> list[tuple[int, int]]:
