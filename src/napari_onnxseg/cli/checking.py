@@ -36,7 +36,7 @@ def check_file(asked: CheckAsked) -> None:
         print_json(found.to_json())
     else:
         show("\n\n".join(finding_text(one, asked.brief) for one in found.findings))
-        show("\n" + summary(found))
+        show(f"\n{found.verdict}.")
     raise typer.Exit(ExitCode.DONE if found.ok else ExitCode.FAILED)
 
 
@@ -81,24 +81,3 @@ def finding_text(finding: Finding, brief: bool) -> str:
     if finding.export and finding.severity != "info" and not brief:
         lines += ["To export again:", *finding.export.splitlines()]
     return "\n    ".join(lines)
-
-
-def summary(report: Report) -> str:
-    """Return the number of findings of each severity, in a sentence.
-
-    Parameters
-    ----------
-    report : Report
-        The findings.
-
-    Returns
-    -------
-    str
-        Such as ``"1 error, 2 warnings."``.
-    """
-    counts = [
-        f"{number} {kind}{'s' * (number != 1)}"
-        for kind in ("error", "warning")
-        if (number := len(report.of(kind)))
-    ]
-    return f"{report.path.name}: {', '.join(counts) or 'no errors, no warnings'}."

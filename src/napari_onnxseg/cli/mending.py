@@ -10,7 +10,6 @@ from typing import Any, cast
 
 from napari_onnxseg.cards.native import read_description
 from napari_onnxseg.cli.asked import MendAsked
-from napari_onnxseg.cli.checking import summary
 from napari_onnxseg.cli.screen import print_json, say, show
 from napari_onnxseg.errors import ModelNotFoundError
 from napari_onnxseg.graph.mend import Choices, Mended
@@ -37,7 +36,7 @@ def mend_file(asked: MendAsked) -> None:
     for finding in mended.report.of("error"):
         say("[red]error[/red]: ", finding.title)
     show(beside.words())
-    show(summary(mended.report))
+    show(f"{mended.report.verdict}.")
 
 
 def _choices(asked: MendAsked) -> Choices:

@@ -85,6 +85,17 @@ class Report:
         """
         return tuple(finding for finding in self.findings if finding.severity == severity)
 
+    @property
+    def verdict(self) -> str:
+        """The report in a line, such as ``"net.onnx: 1 error, 2 warnings"``."""
+        severities: tuple[Severity, ...] = ("error", "warning")
+        counts = [
+            f"{number} {kind}{'s' * (number != 1)}"
+            for kind in severities
+            if (number := len(self.of(kind)))
+        ]
+        return f"{self.path.name}: {', '.join(counts) or 'no errors, no warnings'}"
+
     def to_json(self) -> dict[str, Any]:
         """Return the report in JSON-able form.
 

@@ -30,7 +30,7 @@ from napari_onnxseg.plugin.model_jobs import (
     trying,
 )
 from napari_onnxseg.plugin.report_window import ReportWindow
-from napari_onnxseg.plugin.report_words import mended_text, verdict
+from napari_onnxseg.plugin.report_words import mended_text
 from napari_onnxseg.plugin.results import insert_above
 from napari_onnxseg.plugin.terms_dialog import TermsDialog
 from napari_onnxseg.plugin.visible import visible_part
@@ -233,7 +233,7 @@ class ModelActions(QObject):
     def _on_checked(self, report: Report) -> None:
         """Open the report."""
         title = self.summary.title if self.summary else report.path.name
-        self._say(verdict(report) + ".")
+        self._say(report.verdict + ".")
         window = ReportWindow(report, title, self._widget)
         window.mend.connect(self.mend)
         window.show()

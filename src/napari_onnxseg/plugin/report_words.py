@@ -35,27 +35,6 @@ def can_mend(report: Report) -> bool:
     return any(found.mendable and found.severity != "info" for found in report.findings)
 
 
-def verdict(report: Report) -> str:
-    """Sum up a report.
-
-    Parameters
-    ----------
-    report : Report
-        The findings.
-
-    Returns
-    -------
-    str
-        Such as ``"net.onnx: 1 error, 2 warnings"``.
-    """
-    counts = [
-        f"{number} {kind}{'s' * (number != 1)}"
-        for kind in ("error", "warning")
-        if (number := sum(found.severity == kind for found in report.findings))
-    ]
-    return f"{report.path.name}: {', '.join(counts) or 'no errors, no warnings'}"
-
-
 def report_text(report: Report) -> str:
     """Write a report as plain text.
 
@@ -69,7 +48,7 @@ def report_text(report: Report) -> str:
     str
         Verdict and findings, worst first.
     """
-    return "\n\n".join((verdict(report), *map(_text, report.findings))) + "\n"
+    return "\n\n".join((report.verdict, *map(_text, report.findings))) + "\n"
 
 
 def report_html(report: Report) -> str:
@@ -85,7 +64,7 @@ def report_html(report: Report) -> str:
     str
         Verdict and findings, worst first, the severity in colour.
     """
-    return f"<p><b>{escape(verdict(report))}</b></p>" + "".join(map(_html, report.findings))
+    return f"<p><b>{escape(report.verdict)}</b></p>" + "".join(map(_html, report.findings))
 
 
 def mended_text(mended: Mended, beside: Comparison) -> str:
