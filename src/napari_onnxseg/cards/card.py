@@ -10,6 +10,7 @@ from typing import Literal
 
 from napari_onnxseg.prepare.channels import ColourOrder
 from napari_onnxseg.prepare.normalize import Normalization
+from napari_onnxseg.prepare.steps import Step
 
 Task = Literal["semantic", "matting"]
 Layout = Literal["NCHW", "NHWC", "NCDHW", "NDHWC", "NHW", "NDHW"]
@@ -139,6 +140,44 @@ class ObjectRule:
 
 
 @dataclass(frozen=True, slots=True)
+class Head:
+    """One output of a model and what it means.
+
+    Parameters
+    ----------
+    name : str
+        For people and for the names of layers and files; the name of the tensor when nobody
+        said another.
+    task : {"semantic", "matting", "image"}
+        Classes per pixel, opacity, or numbers per pixel (a regression, a mended image).
+    output : TensorSpec
+        The tensor.
+    geometry : Geometry
+        Of the way from the input to this output.
+    scores : {"logits", "probabilities", "labels", "values"}
+        What it holds; ``values`` for images.
+    classes : tuple of ClassInfo
+        By ascending id; empty for images.
+    channels : tuple of str
+        Names of the channels of an image, where somebody named them.
+    objects : ObjectRule or None
+        How to separate objects.
+    after : tuple of Step
+        What is done to the numbers before they mean anything.
+    """
+
+    name: str
+    task: Task
+    output: TensorSpec
+    geometry: Geometry
+    scores: ScoreKind
+    classes: tuple[ClassInfo, ...] = ()
+    channels: tuple[str, ...] = ()
+    objects: ObjectRule | None = None
+    after: tuple[Step, ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
 class Sizing:
     """How large a whole picture is made for a cut-out network that takes any size.
 
@@ -190,8 +229,8 @@ class ModelCard:
         One line for people.
     description : str
         What it is for, in a sentence or two.
-    task : {"semantic", "matting"}
-        Classes per pixel, or the opacity of one subject.
+    task : {"semantic", "matting", "image"}
+        Classes per pixel, the opacity of one subject, or numbers per pixel.
     path : Path
         The ``.onnx`` file, absolute.
     sha256 : str
@@ -204,10 +243,10 @@ class ModelCard:
         What the network was trained on.
     colour_order : {"RGB", "BGR"}
         Order of colour channels at the input.
-    scores : {"logits", "probabilities", "labels"}
+    scores : {"logits", "probabilities", "labels", "values"}
         What the output holds.
     classes : tuple of ClassInfo
-        By ascending id, background first; empty for matting.
+        By ascending id, background first; empty for matting and images.
     objects : ObjectRule or None
         How to separate objects, when the model is made for it.
     sizing : Sizing or None
@@ -226,6 +265,12 @@ class ModelCard:
         Sentences the user should read: guesses and contradictions.
     side_files : tuple of str
         Files beside the model that hold its weights.
+    channels : tuple of str
+        Names of the channels of an image output, where somebody named them.
+    after : tuple of Step
+        What is done to the numbers of the output before they mean anything.
+    others : tuple of Head
+        Further outputs, each with its own meaning; `heads` lists all.
     """
 
     name: str
@@ -251,3 +296,22 @@ class ModelCard:
     facts: Mapping[str, Fact] = field(default_factory=dict)
     notes: tuple[str, ...] = ()
     side_files: tuple[str, ...] = ()
+    channels: tuple[str, ...] = ()
+    after: tuple[Step, ...] = ()
+    others: tuple[Head, ...] = ()
+
+    @property
+    def heads(self) -> tuple[Head, ...]:
+        """All outputs, the main one first."""
+        main = Head(
+            name=self.output.name,
+            task=self.task,
+            output=self.output,
+            geometry=self.geometry,
+            scores=self.scores,
+            classes=self.classes,
+            channels=self.channels,
+            objects=self.objects,
+            after=self.after,
+        )
+        return (main, *self.others)

@@ -18,6 +18,7 @@ from napari_onnxseg.cards.card import (
 )
 from napari_onnxseg.prepare.channels import ColourOrder
 from napari_onnxseg.prepare.normalize import Normalization
+from napari_onnxseg.prepare.steps import Step
 
 
 @dataclass(frozen=True, slots=True)
@@ -45,6 +46,43 @@ class TensorHints:
 
 
 @dataclass(frozen=True, slots=True)
+class HeadHints:
+    """What a source says of one further output; None or empty where it says nothing.
+
+    Parameters
+    ----------
+    output_name : str
+        The tensor.
+    name : str
+        For people.
+    task : {"semantic", "image"} or None
+        Classes or numbers per pixel.
+    layout : str or None
+        Order of its axes.
+    scores : str or None
+        What it holds.
+    classes : tuple of ClassInfo
+        By ascending id.
+    channels : tuple of str
+        Names of the channels of an image.
+    objects : ObjectRule or None
+        How to separate objects.
+    after : tuple of Step
+        What is done to its numbers.
+    """
+
+    output_name: str
+    name: str = ""
+    task: Task | None = None
+    layout: Layout | None = None
+    scores: ScoreKind | None = None
+    classes: tuple[ClassInfo, ...] = ()
+    channels: tuple[str, ...] = ()
+    objects: ObjectRule | None = None
+    after: tuple[Step, ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
 class Description:
     """What a card or another source says; None or empty where it says nothing.
 
@@ -52,7 +90,7 @@ class Description:
     ----------
     name, title, description, licence, origin, sha256 : str
         As in the file.
-    task : {"semantic", "matting"} or None
+    task : {"semantic", "matting", "image"} or None
         What the model does.
     tensors : TensorHints
         Names and layouts.
@@ -60,10 +98,16 @@ class Description:
         Order of colours.
     normalization : Normalization or None
         Intensities the network wants.
-    scores : {"logits", "probabilities", "labels"} or None
+    scores : {"logits", "probabilities", "labels", "values"} or None
         What the output holds.
     classes : tuple of ClassInfo
         By ascending id.
+    channels : tuple of str
+        Names of the channels of an image output.
+    after : tuple of Step
+        What is done to the numbers of the output.
+    others : tuple of HeadHints
+        Further outputs that are meant.
     objects : ObjectRule or None
         How to separate objects.
     sizing : Sizing or None
@@ -97,6 +141,9 @@ class Description:
     normalization: Normalization | None = None
     scores: ScoreKind | None = None
     classes: tuple[ClassInfo, ...] = ()
+    channels: tuple[str, ...] = ()
+    after: tuple[Step, ...] = ()
+    others: tuple[HeadHints, ...] = ()
     objects: ObjectRule | None = None
     sizing: Sizing | None = None
     pixel_size: tuple[float, str] | None = None
