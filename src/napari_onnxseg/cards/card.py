@@ -12,11 +12,14 @@ from napari_onnxseg.prepare.channels import ColourOrder
 from napari_onnxseg.prepare.normalize import Normalization
 from napari_onnxseg.prepare.steps import Step
 
-Task = Literal["semantic", "matting"]
+Task = Literal["semantic", "matting", "image"]
 Layout = Literal["NCHW", "NHWC", "NCDHW", "NDHWC", "NHW", "NDHW"]
-ScoreKind = Literal["logits", "probabilities", "labels"]
-Fact = Literal["user", "card", "package", "metadata", "file name", "graph", "assumed"]
-"""Where something is known from; an earlier one wins, but the graph over all for tensors."""
+ScoreKind = Literal["logits", "probabilities", "labels", "values"]
+Fact = Literal["user", "card", "package", "metadata", "file name", "graph", "probe", "assumed"]
+"""Where something is known from; an earlier one wins, but the graph over all for tensors.
+
+``"probe"`` is what the values of a trial run show where the graph leaves it open.
+"""
 
 
 @dataclass(frozen=True, slots=True)
@@ -50,6 +53,11 @@ class TensorSpec:
     def spatial_ndim(self) -> int:
         """Spatial axes, 2 or 3."""
         return len(self.sides)
+
+    @property
+    def planes(self) -> int | None:
+        """Numbers for each pixel: the channels, 1 without their axis, None when left open."""
+        return self.channels if "C" in self.layout else 1
 
 
 @dataclass(frozen=True, slots=True)
@@ -265,6 +273,8 @@ class ModelCard:
         Sentences the user should read: guesses and contradictions.
     side_files : tuple of str
         Files beside the model that hold its weights.
+    head_name : str
+        What the output is called for people; nothing for the name of its tensor.
     channels : tuple of str
         Names of the channels of an image output, where somebody named them.
     after : tuple of Step
@@ -296,6 +306,7 @@ class ModelCard:
     facts: Mapping[str, Fact] = field(default_factory=dict)
     notes: tuple[str, ...] = ()
     side_files: tuple[str, ...] = ()
+    head_name: str = ""
     channels: tuple[str, ...] = ()
     after: tuple[Step, ...] = ()
     others: tuple[Head, ...] = ()
@@ -304,7 +315,7 @@ class ModelCard:
     def heads(self) -> tuple[Head, ...]:
         """All outputs, the main one first."""
         main = Head(
-            name=self.output.name,
+            name=self.head_name or self.output.name,
             task=self.task,
             output=self.output,
             geometry=self.geometry,
