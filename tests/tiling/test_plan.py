@@ -101,6 +101,63 @@ def test_boxes_stay_inside_the_padded_image_but_for_what_the_network_takes(plan)
         assert domain.contains(tile.box)
 
 
+@st.composite
+def parts(draw, **kinds):
+    plan = draw(plans(**kinds))
+    spans = [sorted((draw(st.integers(0, n - 1)), draw(st.integers(1, n)))) for n in plan.shape]
+    return plan, Region(*zip(*((a, max(b, a + 1)) for a, b in spans), strict=True))
+
+
+@fixed
+@given(parts(overlapping=True, shrinking=True))
+def test_a_part_is_covered_and_little_more(given_part):
+    whole, target = given_part
+    plan = whole.part(target)
+    assert plan.kept.contains(target)
+    for axis, a, b in zip(plan.axes, target.start, target.stop, strict=True):
+        assert a - axis.begin < axis.multiple
+        assert axis.stop - b < axis.multiple or axis.stop == axis.padded
+    count = coverage(plan, "keep")
+    inside = np.zeros(plan.padded, bool)
+    inside[plan.kept.slices] = True
+    assert (count[inside] >= 1).all()
+    assert not count[~inside].any()
+    if not plan.blends:
+        assert count.max() == 1
+    assert len(plan) <= len(whole) + sum(whole.grid)
+
+
+@fixed
+@given(parts(overlapping=True, shrinking=True))
+def test_tiles_of_a_part_see_what_those_of_the_whole_see(given_part):
+    whole, target = given_part
+    plan = whole.part(target)
+    domain = Region.of_shape(plan.padded).grow(plan.shrink)
+    for tile in plan:
+        assert domain.contains(tile.box)
+        for i, axis in enumerate(plan.axes):
+            assert (tile.box.start[i] + axis.shrink) % axis.multiple == 0
+            flush = tile.box.start[i] == domain.start[i], tile.box.stop[i] == domain.stop[i]
+            before = tile.keep.start[i] - tile.box.start[i]
+            after = tile.box.stop[i] - tile.keep.stop[i]
+            assert before >= axis.halo or flush[0]
+            assert after >= axis.halo or flush[1]
+            assert min(before, after) >= axis.shrink
+
+
+@pytest.mark.parametrize(
+    "target", [Region((5, 5), (5, 9)), Region((-1, 0), (9, 9)), Region((0, 0), (101, 9))]
+)
+def test_a_part_that_is_empty_or_outside_is_refused(target):
+    with pytest.raises(TileError, match="does not lie in the image of 100 × 90 px"):
+        plan_tiles((100, 90), tile=32).part(target)
+
+
+def test_the_part_that_is_the_whole_is_the_whole():
+    plan = plan_tiles((100, 90), tile=32)
+    assert plan.part(Region((0, 0), (100, 90))) == plan
+
+
 @fixed
 @given(plans(overlapping=True, shrinking=True))
 def test_a_tile_by_number_is_the_tile_in_order(plan):

@@ -6,6 +6,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from napari_onnxseg.errors import RunError
+from napari_onnxseg.tiling.order import Agenda
 from napari_onnxseg.tiling.plan import TilePlan, plan_tiles
 from napari_onnxseg.tiling.region import Region, reflected
 from napari_onnxseg.tiling.stitch import Stitcher, stitch
@@ -251,3 +252,43 @@ def test_released_blocks_are_not_touched_again():
     plan = plan_tiles((300, 50), tile=50, overlap=20)
     parts = (np.full((1, *tile.keep.shape), 1, np.float32) for tile in plan)
     assert all((block == 1).all() for _, block in list(stitch(plan, parts)))
+
+
+@fixed
+@given(any_plans(), st.integers(0, 99))
+def test_any_order_gives_the_same_bit_for_bit(plan, seed):
+    rng = np.random.default_rng(seed)
+    scores = [rng.normal(size=(2, *tile.keep.shape)).astype(np.float32) for tile in plan]
+
+    def put_together(numbers):
+        stitcher, result = Stitcher(plan), np.full((2, *plan.shape), np.nan, np.float32)
+        for number in numbers:
+            for region, block in stitcher.add(scores[number], number):
+                assert np.isnan(result[:, *region.slices]).all()
+                result[:, *region.slices] = block
+        assert stitcher.missing == 0
+        return result
+
+    expected = put_together(range(len(plan)))
+    focus = [rng.uniform(-10, n + 10) for n in plan.shape]
+    np.testing.assert_array_equal(put_together(Agenda(plan).in_order(focus)), expected)
+
+
+@settings(derandomize=True, deadline=None, max_examples=40)
+@given(st.tuples(st.integers(1, 200), st.integers(1, 200)), st.integers(1, 3), st.integers(0, 99))
+def test_a_part_equals_the_whole_there_bit_for_bit(shape, room, seed):
+    rng = np.random.default_rng(seed)
+    image = rng.normal(size=shape)
+    plan = plan_tiles(shape, tile=32 + 16 * room, halo=16, multiple=16)
+    spans = [sorted(rng.choice(n + 1, 2, replace=False)) for n in shape]
+    target = Region(*((int(a), int(b)) for a, b in zip(*spans, strict=True)))
+    part = plan.part(target)
+    result = np.full((1, *shape), np.nan, np.float32)
+    for tile in part:
+        kept = stride_16(read(image, tile.box))[:, *tile.crop.slices]
+        for region, block in Stitcher(part).add(kept, list(part).index(tile)):
+            assert np.isnan(result[:, *region.slices]).all()
+            result[:, *region.slices] = block
+    expected = whole(plan, image, stride_16)[:, *target.slices]
+    np.testing.assert_array_equal(result[:, *target.slices], expected)
+    assert np.isnan(result).sum() == result.size - target.size

@@ -62,14 +62,18 @@ class Axis:
     tile : int
         Side of every tile in pixels.
     halo : int
-        Pixels thrown away at sides that meet another tile.
+        Pixels thrown away at sides that meet another tile, or the rest of the image.
     overlap : int
         Kept pixels that neighbours share at least; 0 when kept parts meet.
     multiple : int
-        Tile starts lie on this grid, counted from the first.
+        Tile starts lie on this grid, counted from the first possible one.
     shrink : int
-        Pixels per side that the network does not give back; the first tile starts that far
-        outside the image.
+        Pixels per side that the network does not give back; tiles may start that far outside
+        the image.
+    begin : int
+        First pixel that is kept, on the grid.
+    end : int or None
+        One past the last pixel that is kept, on the grid; None for the padded image.
     """
 
     padded: int
@@ -78,43 +82,66 @@ class Axis:
     overlap: int
     multiple: int
     shrink: int
+    begin: int = 0
+    end: int | None = None
+
+    @property
+    def stop(self) -> int:
+        """One past the last pixel that is kept."""
+        return self.padded if self.end is None else self.end
+
+    @property
+    def first_start(self) -> int:
+        """Start of the first tile: flush with the near border, or a halo before ``begin``."""
+        wished = self.begin - self.halo + self.shrink if self.begin else 0
+        return min(max(wished, 0) // self.multiple * self.multiple - self.shrink, self._highest)
 
     @property
     def first_end(self) -> int:
         """Where the kept part of the first tile ends when another tile follows."""
-        trusted = self.tile - self.shrink - self.halo
+        trusted = self.first_start + self.tile - self.halo
         return trusted if self.overlap else trusted // self.multiple * self.multiple
 
     @property
     def step(self) -> int:
         """Pixels from one tile start to the next; not positive when the tile is too small."""
-        reach = self.first_end - self.overlap - self.halo + self.shrink
+        reach = self.first_end - self.overlap - self.halo - self.first_start
         return reach // self.multiple * self.multiple
 
     @property
     def last_start(self) -> int:
-        """Start of the last tile, flush with the far border."""
-        return self.padded + self.shrink - self.tile
+        """Start of the last tile: flush with the far border, or reaching a halo past the end."""
+        if self.stop == self.padded:
+            return self._highest
+        wished = self.stop + self.halo - self.tile + self.shrink
+        on_grid = -(-wished // self.multiple) * self.multiple - self.shrink
+        return min(max(on_grid, self.first_start), self._highest)
 
     @property
     def count(self) -> int:
         """Tiles on this axis."""
-        rest = self.last_start + self.shrink
+        rest = self.last_start - self.first_start
         return 1 + (-(-rest // self.step) if rest > 0 else 0)
 
     def box(self, number: int) -> tuple[int, int]:
         """Return what tile ``number`` sees, half open."""
-        start = min(number * self.step - self.shrink, self.last_start)
+        start = min(self.first_start + number * self.step, self.last_start)
         return start, start + self.tile
 
     def keep(self, number: int) -> tuple[int, int]:
         """Return what is kept of tile ``number``, half open."""
         last = number == self.count - 1
         if not self.overlap:
-            start = self.first_end + (number - 1) * self.step if number else 0
-            return start, self.padded if last else self.first_end + number * self.step
+            start = self.first_end + (number - 1) * self.step if number else self.begin
+            return start, self.stop if last else self.first_end + number * self.step
         box = self.box(number)
-        return box[0] + self.halo if number else 0, self.padded if last else box[1] - self.halo
+        start = box[0] + self.halo if number else self.begin
+        return start, self.stop if last else box[1] - self.halo
+
+    @property
+    def _highest(self) -> int:
+        """The last start that lies in the image."""
+        return self.padded + self.shrink - self.tile
 
 
 def smallest_tile(halo: int, overlap: int, multiple: int, shrink: int) -> int:

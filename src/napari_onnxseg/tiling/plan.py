@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from itertools import product
 from math import ceil, prod
 
 from napari_onnxseg.errors import TileError
-from napari_onnxseg.tiling.axis import Axis, Sides, padded_length, per_axis, smallest_tile
+from napari_onnxseg.tiling.axis import Axis, Sides, per_axis
+from napari_onnxseg.tiling.legal import checked_length
 from napari_onnxseg.tiling.region import Region
 from napari_onnxseg.tiling.size import choose_tile
 
@@ -61,6 +62,8 @@ class TilePlan:
         Grid of the tile starts in pixels.
     shrink : tuple of int
         Pixels per side that the network sees but does not give back.
+    target : Region or None
+        Part of the image that is wanted, in pixels; None for all of it.
     """
 
     shape: tuple[int, ...]
@@ -70,11 +73,37 @@ class TilePlan:
     overlap: tuple[int, ...]
     multiple: tuple[int, ...]
     shrink: tuple[int, ...]
+    target: Region | None = None
     axes: tuple[Axis, ...] = field(init=False, repr=False, compare=False)
 
     def __post_init__(self) -> None:
-        facts = (self.padded, self.tile, self.halo, self.overlap, self.multiple, self.shrink)
-        object.__setattr__(self, "axes", tuple(Axis(*f) for f in zip(*facts, strict=True)))
+        object.__setattr__(self, "axes", tuple(map(self._axis, range(len(self.shape)))))
+
+    @property
+    def wanted(self) -> Region:
+        """Pixels of the image that the result covers."""
+        return Region.of_shape(self.shape) if self.target is None else self.target
+
+    @property
+    def kept(self) -> Region:
+        """Union of the kept parts: what is wanted, widened to the grid, in padded pixels."""
+        return Region(tuple(a.begin for a in self.axes), tuple(a.stop for a in self.axes))
+
+    def _axis(self, i: int) -> Axis:
+        """Return the tiles along one axis; kept parts end on the grid or at the far border."""
+        multiple, wanted = self.multiple[i], self.wanted
+        return Axis(
+            self.padded[i],
+            self.tile[i],
+            self.halo[i],
+            self.overlap[i],
+            multiple,
+            self.shrink[i],
+            begin=wanted.start[i] // multiple * multiple,
+            end=None
+            if wanted.stop[i] >= self.shape[i]
+            else ceil(wanted.stop[i] / multiple) * multiple,
+        )
 
     @property
     def grid(self) -> tuple[int, ...]:
@@ -122,10 +151,40 @@ class TilePlan:
         spans = ([(axis.box(i), axis.keep(i)) for i in range(axis.count)] for axis in self.axes)
         return map(_tile, product(*spans))
 
+    def part(self, target: Region) -> TilePlan:
+        """Return the tiles that a part of the image needs.
+
+        They lie on the grid of the whole image and see beyond the part, so that exact tiles
+        give there what a run on all of it gives.
+
+        Parameters
+        ----------
+        target : Region
+            In pixels of the image, inside it.
+
+        Returns
+        -------
+        TilePlan
+            A plan whose kept parts cover the part, widened to the grid.
+
+        Raises
+        ------
+        TileError
+            When the part is empty or does not lie in the image.
+        """
+        whole = Region.of_shape(self.shape)
+        if not (target.size and whole.contains(target)):
+            raise TileError(
+                f"The part {target.start} to {target.stop} does not lie in the image of "
+                f"{_by(self.shape)} px; choose one that does."
+            )
+        return replace(self, target=None if target == whole else target)
+
     def words(self) -> str:
         """Return the plan for people, such as ``"12 × 16 tiles of 512 × 512 px, halo 48 px"``."""
         if len(self) == 1:
-            return f"1 tile of {_by(self.tile)} px, the whole image at once"
+            all_of_it = "" if self.target else ", the whole image at once"
+            return f"1 tile of {_by(self.tile)} px{all_of_it}"
         words = f"{_by(self.grid)} tiles of {_by(self.tile)} px, halo {_short(self.halo)} px"
         return f"{words}, blended over {_short(self.overlap)} px" if self.blends else words
 
@@ -176,8 +235,16 @@ def plan_tiles(
         raise TileError(f"An image needs at least one pixel on each axis, got {tuple(shape)}.")
     padded = []
     for length, *facts in zip(shape, *sides.values(), strict=True):
-        padded.append(_checked_length(length, *facts))
-    return TilePlan(tuple(int(n) for n in shape), tuple(padded), **sides)
+        padded.append(checked_length(length, *facts))
+    return TilePlan(
+        shape=tuple(int(n) for n in shape),
+        padded=tuple(padded),
+        tile=sides["tile"],
+        halo=sides["halo"],
+        overlap=sides["overlap"],
+        multiple=sides["multiple"],
+        shrink=sides["shrink"],
+    )
 
 
 def fit_tile(
@@ -214,64 +281,6 @@ def _tile(spans: Sequence[tuple[tuple[int, int], tuple[int, int]]]) -> Tile:
     """Put the spans of all axes together."""
     boxes, keeps = zip(*spans, strict=True)
     return Tile(Region(*zip(*boxes, strict=True)), Region(*zip(*keeps, strict=True)))
-
-
-def _checked_length(
-    length: int, tile: int, halo: int, overlap: int, multiple: int, shrink: int
-) -> int:
-    """Check one axis and return its padded length."""
-    if not shrink:
-        _check_multiple("Tile", tile, multiple)
-    if halo < shrink:
-        raise TileError(f"Halo {halo} px is less than the {shrink} px a side the model gives up.")
-    if halo != shrink:
-        _check_multiple("Halo", halo, multiple)
-    if tile <= 2 * shrink:
-        raise TileError(
-            f"Tile {tile} px is used up by the {shrink} px a side the model gives up; "
-            f"use more than {2 * shrink} px."
-        )
-    padded = padded_length(length, tile, multiple, shrink)
-    if padded > tile - 2 * shrink:
-        _check_room(Axis(padded, tile, halo, overlap, multiple, shrink))
-    return padded
-
-
-def _check_room(axis: Axis) -> None:
-    """Raise when a second tile would not get on, or would share too much."""
-    if axis.step < axis.multiple:
-        raise TileError(_too_small(axis))
-    kept = axis.tile - 2 * axis.halo
-    if axis.overlap * 4 > kept * 3:
-        raise TileError(_too_shared(kept, axis.overlap))
-
-
-def _check_multiple(name: str, value: int, multiple: int) -> None:
-    """Raise with the nearest multiples."""
-    if value % multiple:
-        below, above = value // multiple * multiple, ceil(value / multiple) * multiple
-        near = f"{below} or {above}" if below or name == "Halo" else f"{above}"
-        raise TileError(
-            f"{name} {value} px is not a multiple of {multiple}, which the model needs; use {near}."
-        )
-
-
-def _too_small(axis: Axis) -> str:
-    """Explain that halos and overlap leave no room, with the smallest tile that does."""
-    needed = smallest_tile(axis.halo, axis.overlap, axis.multiple, axis.shrink)
-    shared = f" and an overlap of {axis.overlap} px" if axis.overlap else ""
-    return (
-        f"Tile {axis.tile} px leaves nothing beside two halos of {axis.halo} px{shared}; "
-        f"use a tile of at least {needed} px or a smaller halo."
-    )
-
-
-def _too_shared(trusted: int, overlap: int) -> str:
-    """Explain that neighbours share too much of what they keep."""
-    return (
-        f"Overlap {overlap} px is more than three quarters of the {trusted} px that a tile "
-        f"keeps; use {trusted * 3 // 4} px or less."
-    )
 
 
 def _by(sides: Sequence[int]) -> str:

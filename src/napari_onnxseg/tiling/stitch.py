@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Sequence
+from math import prod
 
 import numpy as np
 
@@ -16,8 +17,8 @@ from napari_onnxseg.types import Scores
 def stitch(plan: TilePlan, scores: Iterable[Scores]) -> Iterator[tuple[Region, Scores]]:
     """Put the kept parts of tiles together, block by block.
 
-    Cropped tiles pass through one by one. Tiles that overlap are added up, weighted, in a
-    band as high as one tile and as wide as the image, whatever the height of the image.
+    Cropped tiles pass through one by one. Tiles that overlap are added up, weighted, in
+    bands as wide as the image, whatever its height.
 
     Parameters
     ----------
@@ -48,7 +49,9 @@ def stitch(plan: TilePlan, scores: Iterable[Scores]) -> Iterator[tuple[Region, S
 class Stitcher:
     """Takes the scores of tiles one by one and gives back what they finish.
 
-    After the last tile of a plan it is ready for the first one of the next plane.
+    Tiles that are cropped may come in any order. Of tiles that are blended, those of one row
+    come one after the other; the rows come in any order, and the sums do not depend on it.
+    After all tiles of a plan it is ready for the next plane.
 
     Parameters
     ----------
@@ -58,21 +61,23 @@ class Stitcher:
 
     def __init__(self, plan: TilePlan) -> None:
         self._plan = plan
-        self._band = _Band(plan) if plan.blends else None
-        self._number = 0
+        self._rows = _Rows(plan) if plan.blends else None
+        self._seen = 0
 
     @property
     def missing(self) -> int:
         """Tiles still to come before the plane is whole; 0 between planes."""
-        return -self._number % len(self._plan)
+        return -self._seen % len(self._plan)
 
-    def add(self, part: Scores) -> list[tuple[Region, Scores]]:
-        """Add the kept part of the next tile.
+    def add(self, part: Scores, number: int | None = None) -> list[tuple[Region, Scores]]:
+        """Add the kept part of a tile.
 
         Parameters
         ----------
         part : numpy.ndarray
             (K, *kept shape) float32.
+        number : int, optional
+            Of the tile in the plan; the next one when left out.
 
         Returns
         -------
@@ -84,68 +89,107 @@ class Stitcher:
         RunError
             When the scores do not have the shape of the kept part.
         """
-        number, keep = self._number, self._plan.tile_at(self._number).keep
+        number = self._seen if number is None else number
+        keep = self._plan.tile_at(number).keep
         if part.shape[1:] != keep.shape:
             raise RunError(
                 f"The scores of a tile are {part.shape[1:]} px, but {keep.shape} px are kept; "
                 "check halo and output size of the model."
             )
-        self._number = (number + 1) % len(self._plan)
-        if self._band is None:
+        self._seen = (self._seen + 1) % len(self._plan)
+        if self._rows is None:
             return self._inside(keep, part)
-        return self._blend(self._band, number, keep, part)
-
-    def _blend(
-        self, band: _Band, number: int, keep: Region, part: Scores
-    ) -> list[tuple[Region, Scores]]:
-        """Add to the band; after a whole row of tiles let go of what no later one touches."""
-        grid = self._plan.grid
-        row, *across = (int(i) for i in np.unravel_index(number, grid))
-        band.add(keep, (row, *across), part)
-        if across != [count - 1 for count in grid[1:]]:
-            return []
-        last = row == grid[0] - 1
-        done = self._plan.padded[0] if last else self._plan.axes[0].keep(row + 1)[0]
-        return self._inside(*band.release(done, last=last))
+        done = self._rows.add(number, keep, part)
+        return [block for band in done for block in self._inside(*band)]
 
     def _inside(self, region: Region, block: Scores) -> list[tuple[Region, Scores]]:
-        """Cut a block at the image; nothing may be left."""
-        within = region.intersect(Region.of_shape(self._plan.shape))
+        """Cut a block at what is wanted; nothing may be left."""
+        within = region.intersect(self._plan.wanted)
         return [(within, block[:, *within.relative_to(region).slices])] if within.size else []
 
 
-class _Band:
-    """Weighted sums of the rows still being worked on, (K, rows, *padded width) float32."""
+class _Rows:
+    """Weighted sums of rows of tiles, and the bands that neighbouring rows make together.
+
+    Band ``i`` reaches from where row ``i`` begins to where the next row begins. It is the sum
+    of the rows that lie in it, in their order, whichever came first.
+    """
 
     def __init__(self, plan: TilePlan) -> None:
-        self._width = plan.padded[1:]
+        self._grid = plan.grid
         self._windows = axis_windows(plan)
-        self._top = 0
-        self._sums: Scores = np.zeros((0, 0, *self._width), np.float32)
+        self._kept = plan.kept
+        self._spans = [plan.axes[0].keep(row) for row in range(plan.grid[0])]
+        self._begins = [*(start for start, _ in self._spans), plan.kept.stop[0]]
+        self._sums: dict[int, Scores] = {}
+        self._tiles: dict[int, int] = {}
+        self._given: set[int] = set()
 
-    def add(self, keep: Region, place: Sequence[int], part: Scores) -> None:
-        """Add the scores of one tile, weighted."""
-        self._reach(len(part), keep.stop[0] - self._top)
+    def add(self, number: int, keep: Region, part: Scores) -> list[tuple[Region, Scores]]:
+        """Add the scores of one tile; when they complete its row, give the bands now final."""
+        row, *across = (int(i) for i in np.unravel_index(number, self._grid))
+        shape = (len(part), keep.shape[0], *self._kept.shape[1:])
+        sums = self._sums.setdefault(row, np.zeros(shape, np.float32))
+        inside = keep.shift((-keep.start[0], *(-start for start in self._kept.start[1:])))
+        sums[:, *inside.slices] += self._weighted((row, *across), part)
+        self._tiles[row] = self._tiles.get(row, 0) + 1
+        return self._final(row) if self._whole(row) else []
+
+    def _weighted(self, place: Sequence[int], part: Scores) -> Scores:
+        """Multiply by the weights of a tile, axis by axis."""
         weighted = part
         for axis, (windows, number) in enumerate(zip(self._windows, place, strict=True)):
             weight = windows[number].reshape(-1, *(1,) * (len(place) - 1 - axis))
             weighted = np.multiply(weighted, weight, out=None if axis == 0 else weighted)
-        inside = keep.shift((-self._top, *(0,) * len(self._width)))
-        self._sums[:, *inside.slices] += weighted
+        return weighted
 
-    def release(self, until: int, *, last: bool) -> tuple[Region, Scores]:
-        """Return the rows above ``until`` and forget them; after the last ones begin anew."""
-        done = until - self._top
-        region = Region((self._top, *(0,) * len(self._width)), (until, *self._width))
-        block, self._sums = self._sums[:, :done], self._sums[:, done:]
-        self._top = 0 if last else until
-        return region, block
+    def _whole(self, row: int) -> bool:
+        """Whether all tiles of a row came."""
+        return self._tiles.get(row, 0) == prod(self._grid[1:])
 
-    def _reach(self, classes: int, rows: int) -> None:
-        """Make room for ``rows``; released blocks keep their memory to themselves."""
-        held = self._sums.shape[1]
-        if held < rows:
-            sums = np.zeros((classes, rows, *self._width), np.float32)
-            if held:
-                sums[:, :held] = self._sums
-            self._sums = sums
+    def _final(self, row: int) -> list[tuple[Region, Scores]]:
+        """Give the bands that waited for this row alone."""
+        touched = [i for i in range(self._grid[0]) if i not in self._given and row in self._in(i)]
+        final = [i for i in touched if all(self._whole(other) for other in self._in(i))]
+        bands = [self._band(i) for i in final]
+        self._given.update(final)
+        self._forget()
+        return bands
+
+    def _in(self, band: int) -> list[int]:
+        """Rows that lie in a band, in their order."""
+        start = self._begins[band]
+        return [row for row in range(band + 1) if self._spans[row][1] > start]
+
+    def _band(self, band: int) -> tuple[Region, Scores]:
+        """Add up the rows of a band."""
+        start, stop = self._begins[band], self._begins[band + 1]
+        total: Scores | None = None
+        for row in self._in(band):
+            first, last = self._spans[row]
+            piece = self._sums[row][:, start - first : min(stop, last) - first]
+            if total is None and piece.shape[1] == stop - start:
+                total = piece.copy()
+            else:
+                total = self._onto(total, piece, stop - start)
+        assert total is not None
+        region = Region((start, *self._kept.start[1:]), (stop, *self._kept.stop[1:]))
+        return region, total
+
+    @staticmethod
+    def _onto(total: Scores | None, piece: Scores, rows: int) -> Scores:
+        """Add a piece to the upper rows of a sum."""
+        if total is None:
+            total = np.zeros((len(piece), rows, *piece.shape[2:]), np.float32)
+        total[:, : piece.shape[1]] += piece
+        return total
+
+    def _forget(self) -> None:
+        """Let go of rows whose bands were all given; after the last one begin anew."""
+        for row in list(self._sums):
+            bands = (i for i in range(row, self._grid[0]) if row in self._in(i))
+            if all(band in self._given for band in bands):
+                del self._sums[row]
+        if len(self._given) == self._grid[0]:
+            self._given.clear()
+            self._tiles.clear()

@@ -34,14 +34,16 @@ def axis_windows(plan: TilePlan) -> list[list[NDArray[np.float32]]]:
 
 def _windows(axis: Axis, levels: int) -> list[NDArray[np.float32]]:
     """Return one window a tile along an axis."""
-    keeps = [axis.keep(i) for i in range(axis.count)]
+    spans = (axis.keep(i) for i in range(axis.count))
+    keeps = [(a - axis.begin, b - axis.begin) for a, b in spans]
+    length = axis.stop - axis.begin
     ramps = [_ramp(axis, i, *keep) for i, keep in enumerate(keeps)]
-    total = _summed(keeps, ramps, axis.padded)
+    total = _summed(keeps, ramps, length)
     windows = [
         np.maximum(np.rint(ramp / total[a:b] * levels), 1)
         for ramp, (a, b) in zip(ramps, keeps, strict=True)
     ]
-    _settle(keeps, windows, levels, axis.padded)
+    _settle(keeps, windows, levels, length)
     return [(window / levels).astype(np.float32) for window in windows]
 
 
