@@ -9,7 +9,6 @@ from typing import Any
 
 from napari_onnxseg.arrays.files import ImageFile, check_output, write_rgba
 from napari_onnxseg.cards.card import ModelCard
-from napari_onnxseg.cards.read import load_card
 from napari_onnxseg.cli.axes import image_choices
 from napari_onnxseg.cli.files import CutOutFiles
 from napari_onnxseg.cli.places import Place
@@ -17,6 +16,7 @@ from napari_onnxseg.cli.run import run
 from napari_onnxseg.pipeline.cancel import Cancel
 from napari_onnxseg.pipeline.feeding import stack_of
 from napari_onnxseg.pipeline.job import MatteJob, MatteResult, Progress
+from napari_onnxseg.pipeline.known import known_model
 from napari_onnxseg.pipeline.matte_plan import MattePlan, plan_matte
 from napari_onnxseg.pipeline.matting import matte
 
@@ -76,5 +76,5 @@ class CuttingOut:
 
 def matte_files(files: CutOutFiles, choices: Mapping[str, Any]) -> None:
     """Cut the main subject out of images; writes one RGBA image for each."""
-    card = load_card(choices.get("model", MatteJob().model))
+    card = known_model(choices.get("model", MatteJob().model))
     run(CuttingOut(card, choices, files.compression), files)

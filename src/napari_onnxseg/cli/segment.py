@@ -9,7 +9,6 @@ from typing import Any
 
 from napari_onnxseg.arrays.files import ImageFile, check_output, write_image, write_labels
 from napari_onnxseg.cards.card import ModelCard
-from napari_onnxseg.cards.read import load_card
 from napari_onnxseg.cli.axes import image_choices
 from napari_onnxseg.cli.files import Files
 from napari_onnxseg.cli.places import Place
@@ -17,6 +16,7 @@ from napari_onnxseg.cli.run import run
 from napari_onnxseg.pipeline.cancel import Cancel
 from napari_onnxseg.pipeline.feeding import stack_of
 from napari_onnxseg.pipeline.job import Progress, SegmentJob, SegmentResult
+from napari_onnxseg.pipeline.known import known_model
 from napari_onnxseg.pipeline.plan import SegmentPlan, plan_segment
 from napari_onnxseg.pipeline.semantic import segment
 
@@ -83,4 +83,4 @@ class Segmenting:
 
 def segment_files(files: Files, choices: Mapping[str, Any]) -> None:
     """Segment images into classes; writes one label image for each."""
-    run(Segmenting(load_card(choices["model"]), choices), files)
+    run(Segmenting(known_model(choices["model"]), choices), files)

@@ -13,7 +13,6 @@ import numpy as np
 from napari_onnxseg.arrays.sink import MemorySink
 from napari_onnxseg.arrays.source import ImageSource, ImageStack
 from napari_onnxseg.cards.card import ModelCard
-from napari_onnxseg.cards.read import load_card
 from napari_onnxseg.decode.diagnose import Feed, diagnose_matte
 from napari_onnxseg.decode.labels import nonfinite_count, to_probabilities
 from napari_onnxseg.decode.matte import compose, finish_alpha
@@ -22,6 +21,7 @@ from napari_onnxseg.pipeline.cancel import Cancel
 from napari_onnxseg.pipeline.engine import Engine, started
 from napari_onnxseg.pipeline.feeding import feeder_for, stack_of
 from napari_onnxseg.pipeline.job import MatteJob, MatteResult, Predictor, Progress
+from napari_onnxseg.pipeline.known import known_model
 from napari_onnxseg.pipeline.matte_plan import MattePlan, plan_matte
 from napari_onnxseg.pipeline.picture import painter_for, read_clean, row_bands
 from napari_onnxseg.pipeline.record import Stopwatch, plain, run_record
@@ -119,7 +119,7 @@ def matte(
     """
     watch, cancel = Stopwatch(), cancel or Cancel()
     stack = stack_of(image, job.channel_axis, job.rgb)
-    plan = plan_matte(stack, card or load_card(job.model), job)
+    plan = plan_matte(stack, card or known_model(job.model, cancel=cancel), job)
     bands = row_bands(stack)
     total = (1 + len(bands)) * len(plan.indices)
     yield Progress(0, total, stage="loading")

@@ -9,11 +9,11 @@ from typing import Any
 
 from napari_onnxseg.arrays.source import ImageStack
 from napari_onnxseg.cards.card import ModelCard
-from napari_onnxseg.cards.read import load_card
 from napari_onnxseg.pipeline.cancel import Cancel
 from napari_onnxseg.pipeline.engine import Engine, started
 from napari_onnxseg.pipeline.feeding import stack_of
 from napari_onnxseg.pipeline.job import Predictor, Progress, SegmentJob, SegmentResult
+from napari_onnxseg.pipeline.known import known_model
 from napari_onnxseg.pipeline.plan import SegmentPlan, plan_segment
 from napari_onnxseg.pipeline.planes import Planes
 from napari_onnxseg.pipeline.record import Stopwatch, plain, run_record
@@ -108,7 +108,7 @@ def segment(
     """
     watch, cancel = Stopwatch(), cancel or Cancel()
     stack = stack_of(image, job.channel_axis, job.rgb)
-    card = card or load_card(job.model)
+    card = card or known_model(job.model, cancel=cancel)
     plan = plan_segment(stack, card, job)
     total = len(plan.tiles) * len(plan.indices)
     yield Progress(0, total, stage="loading")

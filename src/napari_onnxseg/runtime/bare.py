@@ -41,7 +41,7 @@ class Bare:
         self._session = _session(str(path))
         self.names = tuple(output.name for output in self._session.get_outputs())
 
-    def run(self, name: str, batch: AnyArray) -> dict[str, AnyArray]:
+    def run(self, name: str, batch: AnyArray, options: Any = None) -> dict[str, AnyArray]:
         """Run the model once.
 
         Parameters
@@ -50,6 +50,8 @@ class Bare:
             The input.
         batch : numpy.ndarray
             In the layout and dtype of the model.
+        options : onnxruntime.RunOptions, optional
+            By which another thread may end the run.
 
         Returns
         -------
@@ -62,7 +64,7 @@ class Bare:
             When the model fails.
         """
         try:
-            answers = self._session.run(list(self.names), {name: batch})
+            answers = self._session.run(list(self.names), {name: batch}, options)
         except Exception as error:
             raise translate(error, "run") from None
         return dict(zip(self.names, answers, strict=True))
