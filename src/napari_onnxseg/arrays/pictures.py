@@ -2,25 +2,24 @@
 
 from __future__ import annotations
 
-import colorsys
 import json
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from pathlib import Path
 from threading import Lock
 from typing import Any, BinaryIO
 
 import numpy as np
 from numpy.typing import NDArray
-from PIL import Image, ImageColor, ImageOps, PngImagePlugin
+from PIL import Image, ImageOps, PngImagePlugin
 
-from napari_onnxseg.errors import ChoiceError, ImageError
+from napari_onnxseg.arrays.colours import class_rgb
+from napari_onnxseg.errors import ImageError
 from napari_onnxseg.types import AnyArray, Rgba
 
 TEXT_KEY = "onnxseg"
 """Keyword of the PNG text that keeps class names and pixel size, as JSON."""
 
 _FORMATS = ("PNG", "JPEG", "TIFF")
-_GOLDEN_ANGLE = 0.381966
 _OPENING = Lock()  # Pillow keeps its limit of pixels for the whole process
 
 
@@ -215,22 +214,6 @@ def _text(about: Mapping[str, Any]) -> PngImagePlugin.PngInfo:
 def _palette(colours: Mapping[int, str | None]) -> tuple[bytes, bytes]:
     """Return 256 colours and their opacity."""
     known: dict[int, str | None] = {0: None, **colours}
-    palette = b"".join(bytes(_rgb(number, known)) for number in range(256))
+    palette = b"".join(bytes(class_rgb(number, known)) for number in range(256))
     opacity = bytes(0 if known.get(number, "") is None else 255 for number in range(256))
     return palette, opacity
-
-
-def _rgb(number: int, colours: Mapping[int, str | None]) -> Sequence[int]:
-    """Return the colour of a class, or one that differs from its neighbours'."""
-    colour = colours.get(number, "")
-    if colour is None:
-        return 0, 0, 0
-    if colour == "":
-        hue = colorsys.hsv_to_rgb(number * _GOLDEN_ANGLE % 1, 0.8, 0.95)
-        return [round(255 * part) for part in hue]
-    try:
-        return ImageColor.getrgb(colour)[:3]
-    except ValueError as fault:
-        raise ChoiceError(
-            f"The colour '{colour}' of class {number} is none; write it as #rrggbb."
-        ) from fault

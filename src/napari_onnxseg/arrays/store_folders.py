@@ -1,0 +1,145 @@
+"""Folders that are zarr stores: made, kept apart from others, removed; their attributes."""
+
+from __future__ import annotations
+
+import errno
+import shutil
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
+from pathlib import Path
+from typing import Any
+
+from napari_onnxseg.errors import ChoiceError, FileFormatError, RunError
+
+_MARKS = ("zarr.json", ".zarray", ".zgroup", ".zattrs", ".zmetadata")
+_FULL = (errno.ENOSPC, errno.EDQUOT, errno.EFBIG)
+
+
+def is_store(path: str | Path) -> bool:
+    """Tell whether a folder is a zarr store, or nothing but an empty folder.
+
+    Parameters
+    ----------
+    path : str or Path
+        Any path.
+
+    Returns
+    -------
+    bool
+        True for arrays and groups of zarr 2 and 3.
+    """
+    return any((Path(path) / mark).is_file() for mark in _MARKS)
+
+
+def make_room(path: Path, *, replace: bool) -> None:
+    """Make sure that a store can be made at a path; only zarr stores are ever removed.
+
+    Parameters
+    ----------
+    path : Path
+        Folder of the store.
+    replace : bool
+        Whether an older store may go.
+
+    Raises
+    ------
+    ChoiceError
+        When something else is there, or a store that shall stay.
+    """
+    if not path.exists() or (path.is_dir() and not any(path.iterdir())):
+        return
+    if not is_store(path):
+        raise ChoiceError(f"'{path}' exists and is no zarr store; choose another name.")
+    if not replace:
+        raise ChoiceError(
+            f"'{path}' holds a result already; choose another name, or ask to replace it."
+        )
+    remove_store(path)
+
+
+def remove_store(path: str | Path) -> None:
+    """Remove a zarr store; anything else is left alone.
+
+    Parameters
+    ----------
+    path : str or Path
+        Folder of the store.
+    """
+    if is_store(path):
+        shutil.rmtree(path, ignore_errors=True)
+
+
+def write_attributes(path: str | Path, key: str, value: Mapping[str, Any]) -> None:
+    """Keep a JSON record with a store, such as the record of the run.
+
+    Parameters
+    ----------
+    path : str or Path
+        Folder of an array or a group.
+    key : str
+        Name of the record; an older one is replaced.
+    value : mapping
+        JSON-able.
+
+    Raises
+    ------
+    RunError
+        When it cannot be written.
+    """
+    import zarr
+
+    with writing(Path(path)):
+        zarr.open(str(path), mode="r+").attrs[key] = dict(value)
+
+
+def read_attributes(path: str | Path) -> dict[str, Any]:
+    """Return the JSON records that a store keeps.
+
+    Parameters
+    ----------
+    path : str or Path
+        Folder of an array or a group.
+
+    Returns
+    -------
+    dict of str to object
+        All attributes.
+
+    Raises
+    ------
+    FileFormatError
+        When it is no store.
+    """
+    import zarr
+
+    try:
+        return dict(zarr.open(str(path), mode="r").attrs)
+    except (OSError, ValueError, KeyError) as fault:
+        raise FileFormatError(f"'{path}' is no zarr store that can be read.") from fault
+
+
+@contextmanager
+def writing(path: Path) -> Iterator[None]:
+    """Turn what a disk answers into one sentence.
+
+    Parameters
+    ----------
+    path : Path
+        What is being written.
+
+    Raises
+    ------
+    RunError
+        When the disk is full or does not let us write.
+    """
+    try:
+        yield
+    except OSError as fault:
+        if fault.errno in _FULL:
+            raise RunError(
+                f"There is no room left to write '{path}'; what is there is whole, so make room "
+                "and continue, or choose another place."
+            ) from fault
+        raise RunError(
+            f"'{path}' cannot be written: {fault.strerror or fault}; choose another place."
+        ) from fault
