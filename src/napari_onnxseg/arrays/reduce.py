@@ -69,7 +69,7 @@ def _majority(corners: list[AnyArray], _: int) -> AnyArray:
 def _votes(corners: list[AnyArray], number: int) -> AnyArray:
     """Return twice how often a corner's value is met, and one more where it is no background."""
     candidate = corners[number]
-    votes = (candidate != 0).astype(np.uint8)
+    votes: AnyArray = (candidate != 0).astype(np.uint8)
     for corner in corners:
         votes += (corner == candidate).view(np.uint8) * np.uint8(2)
     return votes
