@@ -6,18 +6,20 @@ import pytest
 
 from napari_onnxseg.errors import ModelError
 from napari_onnxseg.prepare.convention import Method, Normalization
+from napari_onnxseg.prepare.steps import Step
 
 EXAMPLES = [
     Normalization(method, mean=(0.5,), std=(0.2,))
     if method in ("mean_std", "standardize")
     else Normalization(method)
     for method in get_args(Method)
-    if method != "window"
+    if method not in ("window", "steps")
 ] + [
     Normalization("window", low=-1000, high=1000),
     Normalization("percentile", low=1, high=99.8, clip=True, per_channel=True, eps=1e-6),
     Normalization("divide", scale=127.5),
     Normalization("mean_std", mean=(0.485, 0.456, 0.406), std=(0.229, 0.224, 0.225)),
+    Normalization("steps", steps=(Step("scale_range", low_percentile=1), Step("sigmoid"))),
 ]
 
 

@@ -9,10 +9,13 @@ from typing import Any
 
 from napari_onnxseg.arrays.source import ImageSource, ImageStack, as_stack
 from napari_onnxseg.errors import ChoiceError
+from napari_onnxseg.prepare.chain import chain_notes, settle_steps
 from napari_onnxseg.prepare.channels import ChannelMap
 from napari_onnxseg.prepare.feed import Feeder
 from napari_onnxseg.prepare.normalize import Normalization, affine_for, normalization_notes
+from napari_onnxseg.prepare.series import Seen
 from napari_onnxseg.prepare.stats import IntensityStats, measure
+from napari_onnxseg.prepare.steps import Step
 from napari_onnxseg.tiling.region import Region
 from napari_onnxseg.types import Pixels
 
@@ -84,6 +87,8 @@ def feeder_for(
     notes : tuple of str
         What the user should know about it: missing data, a flat image, the range assumed.
     """
+    if normalization.method == "steps":
+        return _chained(sources, channels, normalization.steps, dtype, nodata)
     image_dtype = sources[0].dtype
     stats: IntensityStats | None = None
     notes: tuple[str, ...] = ()
@@ -93,6 +98,41 @@ def feeder_for(
         notes = normalization_notes(normalization, stats, image_dtype)
     affine = affine_for(normalization, stats, channels, image_dtype)
     return Feeder(channels, affine, nodata, dtype), stats, notes
+
+
+def seen_image(sources: Sequence[ImageSource], channels: ChannelMap, nodata: float | None) -> Seen:
+    """Return planes as what a chain of steps is measured on.
+
+    Parameters
+    ----------
+    sources : sequence of ImageSource
+        The planes that are measured together.
+    channels : ChannelMap
+        Image channels to model channels.
+    nodata : float or None
+        Value of pixels that are no data.
+
+    Returns
+    -------
+    Seen
+        Gives the planes in bands of rows, as often as needed.
+    """
+    return Seen(partial(_blocks, sources), channels, nodata)
+
+
+def _chained(
+    sources: Sequence[ImageSource],
+    channels: ChannelMap,
+    steps: Sequence[Step],
+    dtype: str,
+    nodata: float | None,
+) -> tuple[Feeder, IntensityStats | None, tuple[str, ...]]:
+    """Measure for each step of a chain what it needs, and return its feeder."""
+    count = channels.model_channels
+    settled = settle_steps(steps, seen_image(sources, channels, nodata), count=count)
+    affine, stages = settled.line(count)
+    notes = chain_notes(settled.stats) if settled.stats else ()
+    return Feeder(channels, affine, nodata, dtype, stages), settled.stats, notes
 
 
 def _blocks(sources: Sequence[ImageSource]) -> Iterator[Pixels]:

@@ -3,13 +3,15 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import asdict, dataclass, fields
+from dataclasses import dataclass, fields
 from math import isfinite
 from typing import Any, Literal, get_args
 
 import numpy as np
 
 from napari_onnxseg.errors import ModelError
+from napari_onnxseg.prepare.step_words import chain_words
+from napari_onnxseg.prepare.steps import Step, chain_of, needs_statistics
 
 Method = Literal[
     "none",
@@ -23,6 +25,7 @@ Method = Literal[
     "min_max",
     "percentile",
     "window",
+    "steps",
 ]
 
 TRAINED = ("mean_std", "standardize")
@@ -45,7 +48,8 @@ class Normalization:
         (unit - mean) / std; ``standardize`` (x / scale - mean) / std;
         ``zero_mean_unit_variance`` (x - mean of the image) / its standard deviation;
         ``min_max`` minimum to 0, maximum to 1; ``percentile`` low percentile to 0, high
-        percentile to 1; ``window`` low to 0, high to 1, clipped.
+        percentile to 1; ``window`` low to 0, high to 1, clipped; ``steps`` a chain of
+        operations.
     scale : float
         Divisor of ``divide`` and ``standardize``, raw units.
     mean, std : tuple of float
@@ -60,6 +64,8 @@ class Normalization:
     eps : float
         Added to the divisor where the model's convention does so; flat images are guarded
         without it.
+    steps : tuple of Step
+        The operations of ``steps``, in the order in which they are done.
 
     Raises
     ------
@@ -76,6 +82,7 @@ class Normalization:
     clip: bool = False
     per_channel: bool = False
     eps: float = 0.0
+    steps: tuple[Step, ...] = ()
 
     def __post_init__(self) -> None:
         for field in fields(self):
@@ -85,7 +92,7 @@ class Normalization:
     @property
     def needs_statistics(self) -> bool:
         """Whether the image must be measured, whatever its dtype."""
-        return self.method in _MEASURED
+        return self.method in _MEASURED or needs_statistics(self.steps)
 
     def needs_measuring(self, dtype: np.dtype[Any]) -> bool:
         """Tell whether an image of ``dtype`` must be measured; wide ones for their range too."""
@@ -93,6 +100,8 @@ class Normalization:
 
     def words(self) -> str:
         """Return the rule for people, such as ``"percentiles 1 to 99.8 of the image to 0..1"``."""
+        if self.method == "steps":
+            return chain_words(self.steps)
         text = _WORDS[self.method].format(n=self)
         measured = f", {'each channel' if self.per_channel else 'channels together'}"
         clipped = ", clipped" if self.clip or self.method == "window" else ""
@@ -130,9 +139,14 @@ class Normalization:
 
     def to_json(self) -> dict[str, Any]:
         """Return the JSON-able form: the method and what differs from the defaults."""
-        default = asdict(Normalization("none"))
-        changed = {k: v for k, v in asdict(self).items() if k == "method" or v != default[k]}
-        return {k: list(v) if isinstance(v, tuple) else v for k, v in changed.items()}
+        told: dict[str, Any] = {"method": self.method}
+        for field in fields(self)[1:]:
+            value = getattr(self, field.name)
+            if value != field.default:
+                told[field.name] = list(value) if isinstance(value, tuple) else value
+        if self.steps:
+            told["steps"] = [step.to_json() for step in self.steps]
+        return told
 
 
 _WORDS: Mapping[str, str] = {
@@ -167,6 +181,8 @@ def _parsed(key: str, value: Any) -> Any:
     """Bring one value, from JSON or numpy, to the type of its field."""
     if key == "method":
         return str(value)
+    if key == "steps":
+        return chain_of(value)
     if key in ("clip", "per_channel"):
         if not isinstance(value, (bool, np.bool_)):
             raise ModelError(f"The normalization field '{key}' is {value!r}; use true or false.")
@@ -194,6 +210,10 @@ def _check(n: Normalization) -> None:
 
 def _problem(n: Normalization) -> str:
     """Name the first fault, or nothing."""
+    if (n.method == "steps") != bool(n.steps):
+        return (
+            "has no steps; list at least one" if not n.steps else "takes no steps; leave them out"
+        )
     if n.method in ("divide", "standardize") and n.scale == 0:
         return "divides by 0; give a scale other than 0"
     if n.eps < 0:

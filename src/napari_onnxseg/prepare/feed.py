@@ -2,9 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
-from dataclasses import dataclass
-from math import prod
+from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
@@ -14,14 +12,9 @@ from napari_onnxseg.errors import ImageError
 from napari_onnxseg.prepare.channels import ChannelMap
 from napari_onnxseg.prepare.mixing import mixed, working_dtype
 from napari_onnxseg.prepare.normalize import Affine
+from napari_onnxseg.prepare.stages import Stage, bounds_of, cut, row_blocks, straighten
 from napari_onnxseg.prepare.validity import invalid_pixels
 from napari_onnxseg.types import AnyArray, Mask, Pixels
-
-_BLOCK = 1 << 16
-"""Pixels worked on at once: two float32 blocks of this size stay in a core's cache."""
-
-_NEGLIGIBLE = 2.0**-23
-"""The last digit of a float32 near 1."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -38,12 +31,15 @@ class Feeder:
         Value of pixels that are no data.
     dtype : str
         Numpy name of the element type that the model takes.
+    stages : tuple of Stage
+        What is done after the line, over all channels of the model.
     """
 
     channels: ChannelMap
     affine: Affine
     nodata: float | None
     dtype: str
+    stages: tuple[Stage, ...] = ()
 
     def fill(self, pixels: Pixels, out: NDArray[Any]) -> Mask | None:
         """Write normalised pixels into network input.
@@ -74,8 +70,9 @@ class Feeder:
             raise ImageError(f"Pixels for input of shape {expected} were to fill {out.shape}.")
         invalid = self.invalid(pixels)
         with np.errstate(invalid="ignore", over="ignore"):
-            for rows in _row_blocks(pixels.shape[1:]):
-                self._fill_rows(pixels[:, rows], out[:, rows])
+            fill = self._fill_stages if self.stages else self._fill_rows
+            for rows in row_blocks(pixels.shape[1:]):
+                fill(pixels[:, rows], out[:, rows])
         if invalid is not None:
             out[:, invalid] = 0
         return invalid
@@ -110,14 +107,24 @@ class Feeder:
                 self._write(pixels[pick], out[number], number)
                 done[line] = number
 
+    def _fill_stages(self, pixels: Pixels, out: NDArray[Any]) -> None:
+        """Fill some rows of all model channels by a chain, in place where the dtype allows."""
+        kind = self._working(pixels.dtype)
+        work = out if out.dtype == kind else np.empty(out.shape, kind)
+        replace(self, dtype=kind.name, stages=())._fill_rows(pixels, work)
+        for stage in self.stages:
+            stage.apply(work)
+        if work is not out:
+            _narrow(work, out)
+
     def _write(self, plane: AnyArray, out: NDArray[Any], number: int) -> None:
         """Normalise one channel into ``out``, in place where its dtype allows."""
         kind = self._working(plane.dtype)
         work = out if out.dtype == kind else np.empty(out.shape, kind)
         work[...] = plane
-        _apply(work, self.affine.offset[number], self.affine.gain[number])
+        straighten(work, self.affine.offset[number], self.affine.gain[number])
         if self.affine.clip:
-            _cut(work, 0.0, 1.0)
+            cut(work, 0.0, 1.0)
         if work is not out:
             _narrow(work, out)
 
@@ -127,36 +134,10 @@ class Feeder:
         return np.dtype(np.float64) if steep else working_dtype(dtype)
 
 
-def _row_blocks(shape: tuple[int, ...]) -> Iterator[slice]:
-    """Divide the first axis so that a block stays in the cache."""
-    rows = max(1, _BLOCK // max(1, prod(shape[1:])))
-    for start in range(0, shape[0], rows):
-        yield slice(start, start + rows)
-
-
-def _apply(work: NDArray[Any], offset: float, gain: float) -> None:
-    """Compute (x - offset) * gain in place; the offset's own rounding is put right after."""
-    kind = work.dtype.type
-    near = kind(offset)
-    rest = (float(near) - offset) * gain
-    if near:
-        np.subtract(work, near, out=work)
-    np.multiply(work, kind(gain), out=work)
-    if abs(rest) > _NEGLIGIBLE:
-        np.add(work, kind(rest), out=work)
-
-
-def _cut(work: NDArray[Any], low: float, high: float) -> None:
-    """Cut to a range in place."""
-    kind = work.dtype.type
-    np.clip(work, kind(low), kind(high), out=work)
-
-
 def _narrow(work: NDArray[Any], out: NDArray[Any]) -> None:
     """Bring the result to the model's dtype without wrapping round or becoming infinite."""
     if out.dtype.kind in "iu":
         np.rint(work, out=work)
-        _cut(work, np.iinfo(out.dtype).min, np.iinfo(out.dtype).max)
-    elif out.dtype.itemsize < work.dtype.itemsize:
-        _cut(work, float(np.finfo(out.dtype).min), float(np.finfo(out.dtype).max))
+    if out.dtype.kind in "iu" or out.dtype.itemsize < work.dtype.itemsize:
+        cut(work, *bounds_of(out.dtype, work.dtype))
     np.copyto(out, work, casting="unsafe")

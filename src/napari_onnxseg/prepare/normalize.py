@@ -17,6 +17,8 @@ from napari_onnxseg.prepare.stats import ChannelStats, IntensityStats
 
 __all__ = ["Affine", "Normalization", "affine_for", "full_range", "normalization_notes"]
 
+NOTHING_VALID = "No pixel of the image is valid; the network was given 0 everywhere."
+
 _ROUNDING = 1e-3
 """How far above 1 a float image may reach and still count as 0..1."""
 
@@ -103,7 +105,7 @@ def affine_for(
     Parameters
     ----------
     normalization : Normalization
-        What the model wants.
+        What the model wants, any method but ``steps`` (see `chain.settle_steps`).
     stats : IntensityStats or None
         Of the image; None where `Normalization.needs_measuring` is false.
     channels : ChannelMap
@@ -159,12 +161,9 @@ def normalization_notes(
     joint, kind = stats.joint, np.dtype(dtype)
     notes = []
     if not joint.count:
-        return ("No pixel of the image is valid; the network was given 0 everywhere.",)
+        return (NOTHING_VALID,)
     if stats.invalid:
-        notes.append(
-            f"{stats.invalid:,} pixels are no data (NaN, the no-data value or transparent); "
-            "they were not measured and the network was given 0 there."
-        )
+        notes.append(missing_words(stats.invalid))
     if joint.minimum == joint.maximum:
         notes.append(f"The image is flat: every valid pixel is {joint.minimum:g}.")
     elif normalization.method == "percentile" and any(
@@ -179,6 +178,14 @@ def normalization_notes(
             f"The full range of the image was taken for {full_range(kind, joint.maximum)[1]}."
         )
     return tuple(notes)
+
+
+def missing_words(count: int) -> str:
+    """Say how many pixels are no data."""
+    return (
+        f"{count:,} pixels are no data (NaN, the no-data value or transparent); "
+        "they were not measured and the network was given 0 there."
+    )
 
 
 def _used(normalization: Normalization, stats: IntensityStats) -> list[ChannelStats]:
