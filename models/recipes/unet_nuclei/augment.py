@@ -4,10 +4,10 @@ from __future__ import annotations
 
 import numpy as np
 import torch
-import torch.nn.functional as F
 from numpy.typing import NDArray
 from scipy import ndimage
 from torch.utils.data import Dataset
+from warp import cut_square, margin_for, turn_square
 
 from .data import MODALITIES, Sample, normalise
 from .targets import class_map
@@ -79,48 +79,20 @@ def random_geometry(
         and int32 (192, 192).
     """
     zoom = np.exp(rng.uniform(*np.log(ZOOM)))
-    margin = int(np.ceil(CROP / zoom * 0.72)) + 2
     image = sample.image if sample.modality == "histology" else sample.image[:, :, :1]
-    cut_image, cut_labels = _cut(image, sample.labels, margin, rng)
+    centre = _random_centre(sample.labels.shape, rng)
+    cut_image, cut_labels = cut_square(image, sample.labels, centre, margin_for(CROP, zoom))
     cut_image = normalise(cut_image, sample.low, sample.high)
-    grid = _grid(2 * margin, zoom, rng)
-    pixels = torch.from_numpy(np.ascontiguousarray(cut_image.transpose(2, 0, 1)))[None]
-    ids = torch.from_numpy(cut_labels.astype(np.float32))[None, None]
-    turned = F.grid_sample(pixels, grid, "bilinear", "reflection", align_corners=False)
-    turned_ids = F.grid_sample(ids, grid, "nearest", "reflection", align_corners=False)
-    return turned[0].numpy().transpose(1, 2, 0), turned_ids[0, 0].numpy().astype(np.int32)
+    return turn_square(cut_image, cut_labels, CROP, zoom, rng)
 
 
-def _cut(
-    image: NDArray[np.uint8], labels: NDArray[np.uint16], margin: int, rng: np.random.Generator
-) -> tuple[NDArray[np.uint8], NDArray[np.uint16]]:
-    """Cut a square of side 2 * margin around a random centre, reflected at the edges."""
+def _random_centre(shape: tuple[int, int], rng: np.random.Generator) -> tuple[int, int]:
+    """Draw a pixel that is not too close to the edge."""
     half = CROP // 3
-    height, width = labels.shape
+    height, width = shape
     row = int(rng.integers(min(half, height // 2), max(height - half, height // 2 + 1)))
     column = int(rng.integers(min(half, width // 2), max(width - half, width // 2 + 1)))
-    rows = _reflect(np.arange(row - margin, row + margin), height)
-    columns = _reflect(np.arange(column - margin, column + margin), width)
-    return image[np.ix_(rows, columns)], labels[np.ix_(rows, columns)]
-
-
-def _reflect(index: NDArray[np.integer], size: int) -> NDArray[np.integer]:
-    """Fold indices back into 0 ... size - 1, the edge pixel repeated once."""
-    index = np.mod(index, 2 * size)
-    return np.minimum(index, 2 * size - 1 - index)
-
-
-def _grid(side: int, zoom: float, rng: np.random.Generator) -> torch.Tensor:
-    """Return where to sample: turned freely in a third of cases, else by 90 degrees."""
-    free = rng.random() < 0.33
-    angle = rng.uniform(0, 2 * np.pi) if free else rng.integers(4) * np.pi / 2
-    stretch = np.exp(rng.uniform(-0.1, 0.1, 2)) * CROP / zoom / side
-    mirror = rng.choice([-1.0, 1.0])
-    cos, sin = np.cos(angle), np.sin(angle)
-    matrix = np.array([[cos, -sin], [sin, cos]]) @ np.diag(stretch * [mirror, 1.0])
-    theta = torch.zeros(1, 2, 3)
-    theta[0, :, :2] = torch.from_numpy(matrix)
-    return F.affine_grid(theta, [1, 1, CROP, CROP], align_corners=False)
+    return row, column
 
 
 def random_intensity(

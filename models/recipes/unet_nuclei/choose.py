@@ -15,24 +15,18 @@ from typing import Any
 
 import numpy as np
 import onnxruntime as ort
+from geometry import model_input, open_session
 from numpy.typing import NDArray
 from onnx_export import write_json
 
 from .data import Sample, read_samples, split_by_group
 from .decode import ObjectRule, softmax
-from .evaluate import mean_scores, pad_to_multiple, score_all
+from .evaluate import MULTIPLE, mean_scores, score_all
 
 FOREGROUND = (0.45, 0.5, 0.55, 0.6)
 SEED = (0.5, 0.6, 0.7, 0.8, 0.85, 0.9)
 MIN_AREA = (10, 20, 30, 40)
 LANDSCAPE = ("score", "distance")
-
-
-def open_session(path: Path) -> ort.InferenceSession:
-    """Return a session on one thread of the CPU."""
-    options = ort.SessionOptions()
-    options.intra_op_num_threads = 1
-    return ort.InferenceSession(path, options, providers=["CPUExecutionProvider"])
 
 
 def predict_bytes(session: ort.InferenceSession, samples: list[Sample]) -> list[NDArray[np.uint8]]:
@@ -56,8 +50,7 @@ def predict_bytes(session: ort.InferenceSession, samples: list[Sample]) -> list[
 def predict(session: ort.InferenceSession, sample: Sample) -> NDArray[np.float32]:
     """Return the probabilities of one image, float32 (3, Y, X)."""
     height, width = sample.labels.shape
-    padded = pad_to_multiple(sample.normalised()).transpose(2, 0, 1)[None]
-    logits = session.run(None, {"image": np.ascontiguousarray(padded)})[0][0]
+    logits = session.run(None, {"image": model_input(sample.normalised(), MULTIPLE)})[0][0]
     return softmax(logits[:, :height, :width])
 
 

@@ -6,6 +6,7 @@ from dataclasses import dataclass
 
 import numpy as np
 import torch
+from geometry import model_input
 from numpy.typing import NDArray
 from torch import nn
 
@@ -41,13 +42,6 @@ class Score:
         return self.found / total if total else 1.0
 
 
-def pad_to_multiple(image: NDArray[np.float32]) -> NDArray[np.float32]:
-    """Reflect (Y, X, 3) at the far edges up to a multiple of 16 pixels."""
-    height, width = image.shape[:2]
-    padding = ((0, -height % MULTIPLE), (0, -width % MULTIPLE), (0, 0))
-    return np.pad(image, padding, mode="reflect")
-
-
 def predict_all(net: nn.Module, samples: list[Sample]) -> list[NDArray[np.float32]]:
     """Run the network in float32 on whole images.
 
@@ -67,9 +61,9 @@ def predict_all(net: nn.Module, samples: list[Sample]) -> list[NDArray[np.float3
     results = []
     for sample in samples:
         height, width = sample.labels.shape
-        padded = pad_to_multiple(sample.normalised()).transpose(2, 0, 1)[None]
+        pixels = torch.from_numpy(model_input(sample.normalised(), MULTIPLE))
         with torch.inference_mode():
-            logits = net(torch.from_numpy(np.ascontiguousarray(padded)))[0].numpy()
+            logits = net(pixels)[0].numpy()
         results.append(softmax(logits[:, :height, :width]))
     return results
 
