@@ -74,7 +74,8 @@ WAYS = ("ours", "plain loop")
 
 def models() -> str:
     """Return the table of the bundled models."""
-    rows = [model_row(path) for path in sorted((ROOT / "models").glob("*.json"))]
+    networks = sorted((ROOT / "models").glob("*.onnx"))
+    rows = [model_row(path.with_suffix(".json")) for path in networks]
     head = [
         "| name | what for | size | licence | measured on test images |",
         "|---|---|---|---|---|",
@@ -96,12 +97,25 @@ def quality(facts: dict[str, Any]) -> str:
         difference = report["largest_difference_to_published"]
         return f"alpha within {difference:.0e} of the published network"
     found = json.loads((ROOT / f"models/reports/{facts['name']}.json").read_text(encoding="utf-8"))
+    return land_cover(found) if "test_forest" in found else nuclei(found)
+
+
+def nuclei(found: dict[str, Any]) -> str:
+    """Return how well nuclei are found, beside Otsu's threshold."""
     return "; ".join(
         f"{kind}: IoU {ours['iou']:.2f} (Otsu {found['test_otsu'][kind]['iou']:.2f}), "
         f"AP50 {ours['ap50']:.2f} ({found['test_otsu'][kind]['ap50']:.2f})"
         for kind, ours in found["test"].items()
         if kind in ("fluorescence", "histology")
     )
+
+
+def land_cover(found: dict[str, Any]) -> str:
+    """Return how well classes are told apart, beside a forest that sees only colour."""
+    ours, rival = found["test"]["all"], found["test_forest"]["all"]
+    parts = (f"{name} {iou:.2f} ({rival['iou'][name]:.2f})" for name, iou in ours["iou"].items())
+    mean = f"mean IoU {ours['mean_iou']:.2f} (forest on colour {rival['mean_iou']:.2f})"
+    return f"{mean}: {', '.join(parts)}"
 
 
 def measured(name: str) -> dict[str, Any]:
