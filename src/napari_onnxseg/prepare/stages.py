@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
-from math import prod
+from math import inf, isfinite, prod
 from typing import Any, Protocol
 
 import numpy as np
@@ -257,8 +257,10 @@ def bounds_of(dtype: np.dtype[Any], kind: np.dtype[Any]) -> tuple[float, float]:
 
     Returns
     -------
-    low, high : float
-        Both can be cast to ``dtype``.
+    low : float
+        The smallest value; it can be cast to ``dtype``.
+    high : float
+        The largest value; it can be cast to ``dtype``.
     """
     if dtype.kind == "f":
         return float(np.finfo(dtype).min), float(np.finfo(dtype).max)
@@ -272,8 +274,11 @@ def bounds_of(dtype: np.dtype[Any], kind: np.dtype[Any]) -> tuple[float, float]:
 def _joined(
     first: tuple[float, float, float], second: tuple[float, float, float]
 ) -> tuple[float, float, float]:
-    """Make two lines one."""
+    """Make two lines one; values that the second one brings to its shift stay exact."""
     (offset, gain, shift), (next_offset, next_gain, next_shift) = first, second
+    turning = offset + (next_offset - shift) / gain if gain else inf
+    if isfinite(turning):
+        return turning, gain * next_gain, next_shift
     return offset, gain * next_gain, (shift - next_offset) * next_gain + next_shift
 
 
