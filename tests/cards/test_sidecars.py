@@ -127,7 +127,44 @@ def test_labels_are_those_of_the_network_fed_as_nnunet_feeds_it(tmp_path):
     np.testing.assert_array_equal(labels, scored(np.moveaxis(fed, -1, 0)).argmax(0))
 
 
-@pytest.mark.parametrize("scheme", ["CTNormalization", "Homemade"])
+def ct_plans(*channels):
+    plans = json.loads(json.dumps(PLANS))
+    plans["configurations"]["2d"]["normalization_schemes"] = ["CTNormalization"] * 3
+    keys = ("percentile_00_5", "percentile_99_5", "mean", "std")
+    rows = {str(n): dict(zip(keys, row, strict=True)) for n, row in enumerate(channels)}
+    return plans | {"foreground_intensity_properties_per_channel": rows}
+
+
+@pytest.mark.parametrize(
+    "channels",
+    [
+        [(200, 2500, 900, 300.5), (200, 2500, 1000, 400), (200, 2500, 1100, 500)],
+        [(200, 2500, 900, 300.5), (-100, 1500, 1000, 400), (300, 2100.5, 1100, 500)],
+    ],
+)
+def test_ct_intensities_are_cut_and_brought_to_the_foreground_of_the_training_images(
+    tmp_path, channels
+):
+    beside(tmp_path, dataset=DATASET, plans=ct_plans(*channels))
+    image = picture(np.uint16, 3000)
+    low, high, mean, std = np.transpose(channels)
+    fed = (np.clip(image, low, high) - mean) / std
+    path = linear(tmp_path / "fold_0.onnx")
+    card = load_card(path)
+    assert (card.normalization.method, card.facts["normalization"]) == ("steps", "package")
+    assert not card.normalization.needs_statistics
+    np.testing.assert_array_equal(labels_of(path, image), scored(np.moveaxis(fed, -1, 0)).argmax(0))
+
+
+@pytest.mark.parametrize("channels", [[], [(5, 2, 900, 3)] * 3, [(1, 2, "x", 3)] * 3])
+def test_ct_intensities_without_numbers_are_said_and_left_open(tmp_path, channels):
+    beside(tmp_path, dataset=DATASET, plans=ct_plans(*channels))
+    card = load_card(linear(tmp_path / "fold_0.onnx"))
+    assert card.facts["normalization"] == "assumed"
+    assert any("needs percentile_00_5" in note for note in card.notes)
+
+
+@pytest.mark.parametrize("scheme", ["CT2Normalization", "Homemade"])
 def test_a_scheme_that_cannot_be_done_is_said_and_left_open(tmp_path, scheme):
     plans = json.loads(json.dumps(PLANS))
     plans["configurations"]["2d"]["normalization_schemes"] = [scheme]

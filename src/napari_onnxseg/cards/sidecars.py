@@ -20,9 +20,12 @@ from typing import Any
 from napari_onnxseg.cards.card import Sizing, Suggested
 from napari_onnxseg.cards.description import Description
 from napari_onnxseg.cards.layers import layered
-from napari_onnxseg.cards.values import Entries, as_numbers, named_classes, shortened
+from napari_onnxseg.cards.values import Entries, as_number, as_numbers, named_classes, shortened
 from napari_onnxseg.graph.inspect import GraphFacts
 from napari_onnxseg.prepare.normalize import Normalization
+from napari_onnxseg.prepare.steps import Step
+
+Numbers = tuple[float, ...]
 
 MOST_BYTES = 16 << 20
 """Size of a file that is read."""
@@ -175,7 +178,7 @@ def _nnunet(folder: _Folder, facts: GraphFacts) -> Description:
         description=dataset.text("description"),
         licence=dataset.text("licence", "license"),
         task="semantic",
-        normalization=_schemes(plan),
+        normalization=_schemes(plan, plans),
         classes=named_classes(Entries({"labels": names}, "'dataset.json'").names("labels")),
         pixel_size=_spacing(plan),
         suggested=_patch(plan, _rank(facts)),
@@ -183,11 +186,14 @@ def _nnunet(folder: _Folder, facts: GraphFacts) -> Description:
     return replace(told, notes=(*dataset.notes, *plan.notes))
 
 
-def _schemes(plan: Entries) -> Normalization | None:
-    """Return the one scheme of all channels, where it is one that only looks at the image."""
-    schemes = {str(scheme) for scheme in _listed(plan.given.get("normalization_schemes"))}
-    if len(schemes) == 1 and (known := _NNUNET_SCHEMES.get(next(iter(schemes)))):
+def _schemes(plan: Entries, plans: Entries) -> Normalization | None:
+    """Return the one scheme of all channels, where it is one that can be done here."""
+    listed = [str(scheme) for scheme in _listed(plan.given.get("normalization_schemes"))]
+    schemes = set(listed)
+    if len(schemes) == 1 and (known := _NNUNET_SCHEMES.get(listed[0])):
         return known
+    if schemes == {"CTNormalization"}:
+        return _ct_scheme(len(listed), plan, plans)
     if schemes:
         plan.notes.append(
             f"The normalization of nnU-Net ({', '.join(sorted(schemes))}) cannot be done here; "
@@ -196,6 +202,44 @@ def _schemes(plan: Entries) -> Normalization | None:
     return None
 
 
+def _ct_scheme(channels: int, plan: Entries, plans: Entries) -> Normalization | None:
+    """Return the clip and the line by the foreground intensities of the training images."""
+    given = plans.section(_FINGERPRINT)
+    rows = [_ct_numbers(given.get(str(channel))) for channel in range(channels)]
+    if None in rows:
+        plan.notes.append(
+            f"The normalization of nnU-Net (CTNormalization) needs {', '.join(_CT_KEYS)} of each "
+            f"channel in '{_FINGERPRINT}' of {plans.where}, which are missing or no numbers; "
+            "choose the nearest one for the run."
+        )
+        return None
+    return Normalization("steps", steps=_ct_steps(*zip(*filter(None, rows), strict=True)))
+
+
+def _ct_numbers(given: Any) -> Numbers | None:
+    """Return both bounds, mean and standard deviation of a channel, if they make sense."""
+    row = given if isinstance(given, Mapping) else {}
+    numbers = tuple(n for key in _CT_KEYS if (n := as_number(row.get(key))) is not None)
+    fits = len(numbers) == len(_CT_KEYS) and numbers[0] < numbers[1] and numbers[3] > 0
+    return numbers if fits else None
+
+
+def _ct_steps(low: Numbers, high: Numbers, mean: Numbers, std: Numbers) -> tuple[Step, ...]:
+    """Return the steps; bounds that differ by channel are brought to 0..1 for the clip."""
+    if len({*zip(low, high, strict=True)}) == 1:
+        cut = Step("clip", low=low[0], high=high[0])
+        return (cut, Step("standardize", mean=mean, std=std))
+    spans = [(lo, hi - lo) for lo, hi in zip(low, high, strict=True)]
+    return (
+        Step("standardize", mean=low, std=tuple(span for _, span in spans)),
+        Step("clip", low=0, high=1),
+        Step("scale_linear", gain=tuple(span for _, span in spans), offset=low),
+        Step("standardize", mean=mean, std=std),
+    )
+
+
+_FINGERPRINT = "foreground_intensity_properties_per_channel"
+_CT_KEYS = ("percentile_00_5", "percentile_99_5", "mean", "std")
 _NNUNET_SCHEMES = {
     "ZScoreNormalization": Normalization("zero_mean_unit_variance", per_channel=True),
     "RescaleTo01Normalization": Normalization("min_max", per_channel=True),

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from qtpy.QtCore import Signal
-from qtpy.QtWidgets import QCheckBox, QLineEdit, QWidget
+from qtpy.QtWidgets import QCheckBox, QLabel, QLineEdit, QWidget
 
 from napari_onnxseg.errors import ChoiceError
 from napari_onnxseg.plugin.choosers import Chooser
@@ -23,6 +23,9 @@ METHODS: dict[str, str] = {
     "window": "window of raw values",
     "none": "raw values",
 }
+AS_DESCRIBED = "as the model describes it"
+"""What a chain of steps is called: it can be chosen, and is not edited here."""
+
 CLIPPABLE = ("unit", "divide", "dtype_max", "min_max", "percentile")
 MEASURED = ("zero_mean_unit_variance", "min_max", "percentile")
 
@@ -43,7 +46,10 @@ class NormalizationForm(QWidget):
         super().__init__(parent)
         self._given = given
         self.method = Chooser()
-        self.method.offer(list(METHODS), list(METHODS.values()), given.method)
+        offered = METHODS | ({given.method: AS_DESCRIBED} if given.method not in METHODS else {})
+        self.method.offer(list(offered), list(offered.values()), given.method)
+        self.described = QLabel(given.words())
+        self.described.setWordWrap(True)
         self.scale = _number(given.scale, "Divisor, in raw values.")
         self.low, self.high = _number(given.low, "Goes to 0."), _number(given.high, "Goes to 1.")
         self.bounds = side_by_side(self.low, self.high)
@@ -71,6 +77,8 @@ class NormalizationForm(QWidget):
             When the numbers make no sense.
         """
         method = self.method.value
+        if method not in METHODS:
+            return self._given
         bounds = method in ("percentile", "window")
         return Normalization(
             method,
@@ -88,6 +96,7 @@ class NormalizationForm(QWidget):
         self._rows = form()
         self.setLayout(self._rows)
         self._rows.addRow(self.method)
+        self._rows.addRow(self.described)
         self._rows.addRow("Divisor", self.scale)
         self._rows.addRow("From, to", self.bounds)
         self._rows.addRow("Mean", self.mean)
@@ -98,6 +107,7 @@ class NormalizationForm(QWidget):
     def _on_method(self, *_: object) -> None:
         """Show the fields that the method needs."""
         method = self.method.value
+        self.described.setVisible(method not in METHODS)
         show_row(self._rows, self.scale, method == "divide")
         show_row(self._rows, self.bounds, method in ("percentile", "window"))
         show_row(self._rows, self.mean, method == "mean_std")
