@@ -66,7 +66,7 @@ def test_the_card_in_the_file_wins_over_what_other_tools_wrote_there(tmp_path):
 
 @pytest.mark.parametrize(
     ("text", "words"),
-    [("{", "cannot be used"), ('{"format": 9}', "format is 9"), ('{"format": 1, "x": 2}', "'x'")],
+    [("{", "cannot be used"), ('{"format": 9}', "'format' is 9"), ('{"format": 1, "x": 2}', "'x'")],
 )
 def test_a_broken_card_in_the_file_is_named(tmp_path, text, words):
     path = linear(tmp_path / "a.onnx", metadata={"onnxseg.card": text})

@@ -3,11 +3,12 @@ import json
 import pytest
 
 import nets
-from napari_onnxseg.cards.card import ObjectRule
+from napari_onnxseg.cards.card import ObjectRule, Suggested
 from napari_onnxseg.cards.native import is_card, read_description
 from napari_onnxseg.cards.read import load_card
 from napari_onnxseg.cards.write import write_card
 from napari_onnxseg.errors import ModelError
+from napari_onnxseg.prepare.steps import Step
 
 FULL = {
     "format": 1,
@@ -17,7 +18,7 @@ FULL = {
     "task": "semantic",
     "licence": "BSD-3-Clause",
     "origin": "us",
-    "sha256": "ab",
+    "sha256": "ab" * 32,
     "input": {
         "name": "image",
         "layout": "NCHW",
@@ -31,7 +32,27 @@ FULL = {
         {"id": 0, "name": "background", "colour": None},
     ],
     "objects": {"method": "watershed", "inside": 1, "min_area_px": 20},
+    "pixel_size": {"value": 0.65, "unit": "µm"},
+    "suggested": {"tile": 256, "halo": [32, 48], "threshold": 0.4},
     "metrics": {"anything": {"goes": [1, 2]}},
+}
+
+HEADS = {
+    "$schema": "card.schema.json",
+    "format": 1,
+    "task": "semantic",
+    "outputs": [
+        {"name": "logits", "title": "Cells", "scores": "logits", "classes": [{"id": 1}]},
+        {
+            "name": "flow",
+            "title": "Flow",
+            "task": "image",
+            "scores": "values",
+            "layout": "NCHW",
+            "channels": ["down", "right"],
+            "after": [{"op": "scale_linear", "gain": 5}, {"op": "clip", "low": -1, "high": 1}],
+        },
+    ],
 }
 
 
@@ -51,6 +72,20 @@ def test_every_entry_is_read(tmp_path):
     assert [entry.name for entry in told.classes] == ["background", "inside"]
     assert told.objects == ObjectRule("watershed", min_area_px=20)
     assert told.metrics == {"anything": {"goes": [1, 2]}}
+    assert told.pixel_size == (0.65, "µm")
+    assert told.suggested == Suggested((256, 256), (32, 48), 0.4)
+
+
+def test_several_outputs_are_read_the_main_one_first(tmp_path):
+    told = read_description(written(tmp_path, HEADS))
+    assert (told.task, told.tensors.output_name, told.head_name) == ("semantic", "logits", "Cells")
+    assert [entry.name for entry in told.classes] == ["class 1"]
+    (flow,) = told.others
+    assert (flow.output_name, flow.name, flow.task, flow.scores) == (
+        "flow", "Flow", "image", "values",
+    )  # fmt: skip
+    assert (flow.layout, flow.channels) == ("NCHW", ("down", "right"))
+    assert flow.after == (Step("scale_linear", gain=(5.0,)), Step("clip", low=-1, high=1))
 
 
 def test_everything_but_the_format_may_be_left_out(tmp_path):
@@ -62,31 +97,60 @@ def test_everything_but_the_format_may_be_left_out(tmp_path):
 @pytest.mark.parametrize(
     ("change", "message"),
     [
-        ({"format": 2}, "format is 2; this version reads 1"),
-        ({"colour": "red"}, "'colour' is not an entry of 'card'; allowed are format, name"),
+        ({"format": 2}, "'format' is 2; this version reads 1"),
+        ({"format": True}, "'format' is true; this version reads 1"),
+        ({"colour": "red"}, "'colour' is not an entry of 'card'; allowed are .schema, format"),
+        ({"license": "MIT"}, r"'license' is not an entry of 'card' \(did you mean 'licence'\?\)"),
         ({"input": {"size": 3}}, "'size' is not an entry of 'input'"),
+        ({"input": {"colorOrder": "RGB"}}, "did you mean 'colour_order'"),
+        ({"normalization": {}}, "'normalization' is an entry of 'input'; write 'input.normal"),
         ({"output": {"kind": "x"}}, "'kind' is not an entry of 'output'"),
-        ({"classes": [{"id": 0, "label": "x"}]}, "'label' is not an entry of 'classes'"),
-        ({"objects": {"method": "magic"}}, "'method' of 'objects' is 'magic'"),
+        ({"classes": [{"id": 0, "label": "x"}]}, "'label' is not an entry of 'classes.0'"),
+        ({"objects": {"method": "magic"}}, "'objects.method' is \"magic\"; allowed are compo"),
         ({"objects": {"method": "watershed", "inner": 1}}, "'inner' is not an entry of 'objects'"),
-        ({"objects": {"inside": 1}}, "'objects' names no method"),
+        ({"objects": {"inside": 1}}, "'objects.method' is missing"),
         (
             {"objects": {"method": "watershed", "seed_threshold": 2}},
-            "'seed_threshold' of 'objects'",
+            "'objects.seed_threshold' is 2; allowed is a number from 0 to 1",
         ),
-        ({"objects": {"method": "watershed", "border": "x"}}, "'border' of 'objects' is 'x'"),
-        ({"task": "detection"}, "'task' is 'detection'; allowed are semantic, matting"),
-        ({"input": {"layout": "CHWN"}}, "'layout' is 'CHWN'"),
-        ({"input": {"channels": 0}}, "'channels' must be a whole number above 0"),
-        ({"input": {"channels": True}}, "'channels' must be a whole number above 0"),
-        ({"output": {"scores": "softmax"}}, "'scores' is 'softmax'"),
-        ({"classes": [{"id": -1}]}, "from 0 to 65535"),
-        ({"classes": [{"id": 1}, {"id": 1}]}, "an id twice"),
-        ({"classes": {"0": "x"}}, "'classes' must be a list"),
-        ({"classes": [{"id": 0, "colour": "red"}]}, "'colour' of class 0 is 'red'"),
-        ({"title": 3}, "'title' must be text"),
-        ({"input": []}, "'input' must be an object"),
-        ({"input": {"normalization": {"method": "magic"}}}, "magic"),
+        ({"objects": {"method": "watershed", "border": "x"}}, "'objects.border' is \"x\""),
+        ({"task": "detection"}, "'task' is \"detection\"; allowed are semantic, matting, image"),
+        ({"input": {"layout": "CHWN"}}, "'input.layout' is \"CHWN\"; allowed are NCHW"),
+        ({"input": {"channels": 0}}, "'input.channels' is 0; allowed is a whole number from 1"),
+        ({"input": {"channels": True}}, "'input.channels' is true"),
+        ({"input": {"channels": 10**400}}, "'input.channels' is 1000"),
+        ({"output": {"scores": "softmax"}}, "'output.scores' is \"softmax\"; allowed are logits"),
+        (
+            {"output": {"channels": "red"}},
+            "'output.channels' is \"red\"; allowed is a list of texts",
+        ),
+        ({"output": {"after": [{"op": "blur"}]}}, "'output.after.0.op' is \"blur\"; allowed are"),
+        ({"output": {"after": [{"op": "clip", "eps": 1}]}}, "'output.after.0': .*'eps'"),
+        ({"output": {"after": [{"gain": 2}]}}, "'output.after.0.op' is missing"),
+        ({"classes": [{"id": -1}]}, "'classes.0.id' is -1; allowed is a whole number from 0 to 65"),
+        ({"classes": [{"name": "x"}]}, "'classes.0.id' is missing"),
+        ({"classes": [{"id": 1}, {"id": 1}]}, "'classes' names the id 1 twice"),
+        ({"classes": [{"id": 0}, {"id": 0}]}, "'classes' names the id 0 twice"),
+        ({"classes": {"0": "x"}}, "'classes' is .*; allowed is a list"),
+        ({"classes": [{"id": 0, "colour": "red"}]}, "'classes.0.colour' is \"red\"; allowed is"),
+        ({"title": 3}, "'title' is 3; allowed is a text"),
+        ({"sha256": "ab"}, "'sha256' is \"ab\"; allowed is a text of 64 hexadecimal digits"),
+        ({"input": []}, "'input' is .*; allowed is an object"),
+        ({"input": {"normalization": {"method": "magic"}}}, "'input.normalization'.*magic"),
+        ({"input": {"normalization": {"low": 1}}}, "'input.normalization.method' is missing"),
+        (
+            {"input": {"normalization": {"method": "mean_std", "mean": "0.5", "std": 1}}},
+            "'input.normalization.mean' is \"0.5\"; allowed is a number, or a list",
+        ),
+        ({"input": {"sizing": {}}}, "'input.sizing.side_px' is missing"),
+        ({"pixel_size": {"value": 2}}, "'pixel_size.unit' is missing"),
+        ({"pixel_size": {"value": 0, "unit": "cm"}}, "'pixel_size.value' is 0; allowed is a numb"),
+        ({"pixel_size": {"value": 1, "unit": " "}}, "'pixel_size.unit' is \" \""),
+        ({"suggested": {"tile": 0}}, "'suggested.tile' is 0; allowed is a whole number of pixels"),
+        ({"suggested": {"halo": [1, 2, 3, 4]}}, "'suggested.halo' is"),
+        ({"suggested": {"threshold": 1}}, "'suggested.threshold' is 1; allowed is a number above"),
+        ({"metrics": 5}, "'metrics' is 5; allowed is an object"),
+        ({"outputs": [{"name": "a"}]}, "'output' beside it one of them"),
     ],
 )
 def test_what_is_unknown_or_not_allowed_is_named(tmp_path, change, message):
@@ -94,6 +158,41 @@ def test_what_is_unknown_or_not_allowed_is_named(tmp_path, change, message):
     with pytest.raises(ModelError, match=message) as caught:
         read_description(path)
     assert str(path) in str(caught.value)
+
+
+@pytest.mark.parametrize(
+    ("outputs", "message"),
+    [
+        ([], "'outputs' is .*; allowed is a list with an entry for each output"),
+        ([{"title": "x"}], "'outputs.0.name' is missing"),
+        ([{"name": "a"}, {"name": "a"}], "'outputs' names the tensor 'a' twice"),
+        (
+            [{"name": "a"}, {"name": "b", "task": "matting"}],
+            "'outputs.1.task' is \"matting\"; allo",
+        ),
+        ([{"name": "a", "task": "image"}], "'task' is \"semantic\" and 'outputs.0.task' \"image\""),
+        ([{"name": "a", "objects": {"method": "x"}}], "'outputs.0.objects.method' is \"x\""),
+        ([{"name": "a", "sores": 1}], r"'sores' .* 'outputs.0' \(did you mean 'scores'\?\)"),
+    ],
+)
+def test_what_is_wrong_with_several_outputs_is_named(tmp_path, outputs, message):
+    with pytest.raises(ModelError, match=message):
+        read_description(written(tmp_path, {"format": 1, "task": "semantic", "outputs": outputs}))
+
+
+@pytest.mark.parametrize(
+    ("text", "message"),
+    [
+        ('{"format": 1, "title": "a", "title": "b"}', "'title' stands twice in one object"),
+        ('{"format": 1, "pixel_size": {"value": NaN, "unit": "m"}}', "holds NaN"),
+        ("[" * 100_000, "nested too deeply"),
+        ('{"format": 1, "name": "' + "x" * (17 << 20) + '"}', "more than 16 MB"),
+        ("[1, 2]", "'card' is .1, 2.; allowed is an object"),
+    ],
+)
+def test_json_that_no_card_can_be_is_said_in_a_sentence(tmp_path, text, message):
+    with pytest.raises(ModelError, match=message):
+        read_description(written(tmp_path, text))
 
 
 def test_broken_json_is_said_with_its_place(tmp_path):

@@ -102,6 +102,8 @@ class Description:
         What the output holds.
     classes : tuple of ClassInfo
         By ascending id.
+    head_name : str
+        What the output is called for people.
     channels : tuple of str
         Names of the channels of an image output.
     after : tuple of Step
@@ -141,6 +143,7 @@ class Description:
     normalization: Normalization | None = None
     scores: ScoreKind | None = None
     classes: tuple[ClassInfo, ...] = ()
+    head_name: str = ""
     channels: tuple[str, ...] = ()
     after: tuple[Step, ...] = ()
     others: tuple[HeadHints, ...] = ()

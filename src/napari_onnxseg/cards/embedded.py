@@ -8,7 +8,6 @@ OTX and Geti write ``model_info ...`` entries on the 0..255 scale.
 
 from __future__ import annotations
 
-import json
 from collections.abc import Callable
 from dataclasses import dataclass, replace
 
@@ -16,7 +15,7 @@ from napari_onnxseg.cards import deepness
 from napari_onnxseg.cards.card import Sizing
 from napari_onnxseg.cards.description import Description, TensorHints
 from napari_onnxseg.cards.layers import layered
-from napari_onnxseg.cards.native import parse_description
+from napari_onnxseg.cards.native import parse_text as parse_card
 from napari_onnxseg.cards.values import (
     Entries,
     as_number,
@@ -82,8 +81,8 @@ def _own(facts: GraphFacts) -> Description:
     if text is None:
         return Description()
     try:
-        return replace(parse_description(json.loads(text)), sha256="").known_from("metadata")
-    except (ValueError, RecursionError) as error:
+        return replace(parse_card(text), sha256="").known_from("metadata")
+    except ModelError as error:
         raise ModelError(
             f"The card in the metadata of the file ('{CARD_KEY}') cannot be used: {error}"
         ) from None

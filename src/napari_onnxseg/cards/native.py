@@ -1,37 +1,67 @@
-"""The card of this project: a JSON file beside the model, format 1."""
+"""The card of this project: a JSON file beside the model, format 1.
+
+The form is published as ``card.schema.json`` in the folder of the bundled models.
+"""
 
 from __future__ import annotations
 
 import json
-import re
-from collections.abc import Callable, Mapping
+from collections.abc import Mapping
+from dataclasses import fields
 from pathlib import Path
 from typing import Any, get_args
 
-from napari_onnxseg.cards.card import (
-    ClassInfo,
-    Layout,
-    ObjectRule,
-    ScoreKind,
-    Sizing,
-    Task,
+from napari_onnxseg.cards.card import Layout, ObjectRule, ScoreKind, Task
+from napari_onnxseg.cards.description import Description, HeadHints, TensorHints
+from napari_onnxseg.cards.native_parts import (
+    classes_of,
+    normalization_of,
+    objects_of,
+    pixel_size_of,
+    sizing_of,
+    steps_of,
+    suggested_of,
 )
-from napari_onnxseg.cards.description import Description, TensorHints
+from napari_onnxseg.cards.section import Section, section, shown
 from napari_onnxseg.errors import ModelError
 from napari_onnxseg.prepare.channels import ColourOrder
 from napari_onnxseg.prepare.normalize import Normalization
+from napari_onnxseg.prepare.steps import Step
 
 FORMAT = 1
 
-_KEYS = {
-    "card": "format name title description task licence origin sha256 input output classes "
-    "objects metrics",
-    "input": "name layout channels colour_order normalization sizing",
-    "sizing": "side_px keep_aspect multiple",
-    "output": "name layout scores",
-    "classes": "id name colour",
-    "objects": "method inside border foreground_threshold seed_threshold min_area_px landscape",
+MOST_BYTES = 16 << 20
+"""Size of a card that is read."""
+
+KEYS: Mapping[str, tuple[str, ...]] = {
+    "": (
+        *("$schema", "format", "name", "title", "description", "task", "licence", "origin"),
+        *("sha256", "input", "output", "outputs", "classes", "objects", "pixel_size"),
+        *("suggested", "metrics"),
+    ),
+    "input": ("name", "layout", "channels", "colour_order", "normalization", "sizing"),
+    "normalization": tuple(field.name for field in fields(Normalization)),
+    "sizing": ("side_px", "keep_aspect", "multiple"),
+    "output": ("name", "title", "layout", "scores", "channels", "after"),
+    "outputs": (
+        *("name", "title", "task", "layout", "scores", "channels", "after", "classes"),
+        "objects",
+    ),
+    "classes": ("id", "name", "colour"),
+    "objects": tuple(field.name for field in fields(ObjectRule)),
+    "pixel_size": ("value", "unit"),
+    "suggested": ("tile", "halo", "threshold"),
+    "step": tuple(field.name for field in fields(Step)),
 }
+"""Entries of each object of a card."""
+
+_INSTEAD = ("output", "classes", "objects")
+"""What `outputs` says in place of the card itself."""
+
+_SEVERAL = tuple(task for task in get_args(Task) if task != "matting")
+"""What a further output may be."""
+
+_TEXTS = ("name", "title", "description", "licence", "origin", "sha256")
 
 
 def is_card(path: Path) -> bool:
@@ -48,8 +78,8 @@ def is_card(path: Path) -> bool:
         False for other JSON and for what cannot be read.
     """
     try:
-        content = json.loads(path.read_text(encoding="utf-8-sig"))
-    except (OSError, ValueError):
+        content = json.loads(_text_of(path))
+    except (OSError, ValueError, RecursionError):
         return False
     return isinstance(content, dict) and "format" in content
 
@@ -73,11 +103,43 @@ def read_description(path: Path) -> Description:
         Naming the file and the entry that is unknown or not allowed.
     """
     try:
-        return parse_description(json.loads(path.read_text(encoding="utf-8-sig")))
+        return parse_text(_text_of(path))
+    except _NoJsonError as error:
+        raise ModelError(f"'{path}' is not valid JSON ({error}); correct or remove it.") from None
     except ModelError as error:
         raise ModelError(f"The card '{path}' cannot be used: {error}") from None
+    except OSError as fault:
+        reason = fault.strerror or fault
+        raise ModelError(f"The card '{path}' cannot be read ({reason}).") from None
+
+
+def parse_text(text: str) -> Description:
+    """Read the text of a card.
+
+    Parameters
+    ----------
+    text : str
+        JSON.
+
+    Returns
+    -------
+    Description
+        The entries, checked.
+
+    Raises
+    ------
+    ModelError
+        When it is no JSON, or naming the entry that is unknown or not allowed.
+    """
+    try:
+        content = json.loads(text, object_pairs_hook=_once, parse_constant=_no_number)
+    except ModelError:
+        raise
     except ValueError as error:
-        raise ModelError(f"'{path}' is not valid JSON ({error}); correct or remove it.") from None
+        raise _NoJsonError(str(error)) from None
+    except RecursionError:
+        raise _NoJsonError("its brackets are nested too deeply") from None
+    return parse_description(content)
 
 
 def parse_description(content: Any) -> Description:
@@ -98,141 +160,131 @@ def parse_description(content: Any) -> Description:
     ModelError
         Naming the entry that is unknown or not allowed.
     """
-    given = _section(content, "card")
-    if given.get("format") != FORMAT:
-        raise ModelError(f"Its format is {given.get('format')!r}; this version reads {FORMAT}.")
-    tensors = _section(given.get("input"), "input")
-    result = _section(given.get("output"), "output")
-    words = ("name", "title", "description", "licence", "origin", "sha256")
-    texts: dict[str, Any] = {key: _text(given, key) for key in words}
+    _refuse_misplaced(content)
+    card = section(content, "", KEYS[""])
+    _check_format(card)
+    card.text("$schema")
+    tensors = card.section("input", KEYS["input"])
+    texts: dict[str, Any] = {key: card.text(key) for key in _TEXTS}
+    first, *others = _outputs(card)
     return Description(
         **texts,
-        task=_choice(given, "task", get_args(Task)),
+        task=first.task,
         tensors=TensorHints(
-            input_name=_text(tensors, "name"),
-            output_name=_text(result, "name"),
-            input_layout=_choice(tensors, "layout", get_args(Layout)),
-            output_layout=_choice(result, "layout", get_args(Layout)),
-            channels=_count(tensors, "channels"),
+            input_name=tensors.text("name"),
+            output_name=first.output_name,
+            input_layout=tensors.choice("layout", get_args(Layout)),
+            output_layout=first.layout,
+            channels=tensors.whole("channels"),
         ),
-        colour_order=_choice(tensors, "colour_order", get_args(ColourOrder)),
-        normalization=_normalization(tensors.get("normalization")),
-        scores=_choice(result, "scores", get_args(ScoreKind)),
-        classes=_classes(given.get("classes")),
-        objects=_rule(given.get("objects")),
-        sizing=_sizing(tensors.get("sizing")),
-        metrics=given.get("metrics") or {},
+        colour_order=tensors.choice("colour_order", get_args(ColourOrder)),
+        normalization=normalization_of(tensors, KEYS["normalization"]),
+        scores=first.scores,
+        classes=first.classes,
+        head_name=first.name,
+        channels=first.channels,
+        after=first.after,
+        others=tuple(others),
+        objects=first.objects,
+        sizing=sizing_of(tensors, KEYS["sizing"]),
+        pixel_size=pixel_size_of(card, KEYS["pixel_size"]),
+        suggested=suggested_of(card, KEYS["suggested"]),
+        metrics=card.free("metrics"),
     )
 
 
-def _section(content: Any, name: str) -> dict[str, Any]:
-    """Return an object whose keys are all known; an empty one for nothing."""
-    content = {} if content is None else content
-    if not isinstance(content, dict):
-        raise ModelError(f"'{name}' must be an object with named entries, got {content!r}.")
-    allowed = _KEYS[name].split()
-    unknown = sorted(set(content) - set(allowed))
-    if unknown:
-        raise ModelError(
-            f"'{unknown[0]}' is not an entry of '{name}'; allowed are {', '.join(allowed)}."
-        )
+class _NoJsonError(ModelError):
+    """The text is no JSON at all."""
+
+
+def _text_of(path: Path) -> str:
+    """Return the text of a file of the size of a card."""
+    with path.open("rb") as file:
+        content = file.read(MOST_BYTES + 1)
+    if len(content) > MOST_BYTES:
+        raise _NoJsonError(f"it holds more than {MOST_BYTES >> 20} MB")
+    return content.decode("utf-8-sig")
+
+
+def _once(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
+    """Return an object, unless a name stands in it twice."""
+    content = dict(pairs)
+    if len(content) < len(pairs):
+        names = [name for name, _ in pairs]
+        twice = next(name for name in names if names.count(name) > 1)
+        raise ModelError(f"'{shown(twice, quoted=False)}' stands twice in one object; keep one.")
     return content
 
 
-def _text(given: Mapping[str, Any], key: str) -> str:
-    value = given.get(key) or ""
-    if not isinstance(value, str):
-        raise ModelError(f"'{key}' must be text, got {value!r}.")
-    return value
+def _no_number(word: str) -> None:
+    raise ModelError(f"It holds {word}, which is no number; allowed are finite numbers.")
 
 
-def _choice(given: Mapping[str, Any], key: str, allowed: tuple[str, ...]) -> Any:
-    value = given.get(key)
-    if value is not None and value not in allowed:
-        raise ModelError(f"'{key}' is {value!r}; allowed are {', '.join(allowed)}.")
-    return value
+def _refuse_misplaced(content: Any) -> None:
+    """Raise for an entry that stands on the card itself and belongs into one of its objects."""
+    for key in content if isinstance(content, dict) else ():
+        for owner in ("input", "output"):
+            if key not in KEYS[""] and key in KEYS[owner]:
+                raise ModelError(f"'{key}' is an entry of '{owner}'; write '{owner}.{key}'.")
 
 
-def _count(given: Mapping[str, Any], key: str) -> int | None:
-    value = given.get(key)
-    if value is not None and (type(value) is not int or value < 1):
-        raise ModelError(f"'{key}' must be a whole number above 0, got {value!r}.")
-    return value
+def _check_format(card: Section) -> None:
+    given = card.given.get("format")
+    if isinstance(given, bool) or given != FORMAT:
+        raise ModelError(f"Its 'format' is {shown(given)}; this version reads {FORMAT}.")
+    if card.text("sha256") and not _is_sha256(card.text("sha256")):
+        raise card.refuse("sha256", "a text of 64 hexadecimal digits")
 
 
-def _normalization(given: Any) -> Normalization | None:
-    if given is None:
-        return None
-    if not isinstance(given, dict):
-        raise ModelError(f"'normalization' must be an object with named entries, got {given!r}.")
-    return Normalization.from_json(given)
+def _is_sha256(text: str) -> bool:
+    return len(text) == 64 and not set(text.lower()) - set("0123456789abcdef")
 
 
-def _sizing(given: Any) -> Sizing | None:
-    entries = _section(given, "sizing")
-    kept = entries.get("keep_aspect", False)
-    if entries and (_count(entries, "side_px") is None or kept not in (True, False)):
+def _outputs(card: Section) -> list[HeadHints]:
+    """Return what is said of each output, at least of one."""
+    task = card.choice("task", get_args(Task))
+    if not card.has("outputs"):
+        result = card.section("output", KEYS["output"])
+        return [_output(result, task, card)]
+    if twice := next((key for key in _INSTEAD if card.has(key)), None):
         raise ModelError(
-            f"'sizing' needs 'side_px' and a 'keep_aspect' that is true or false, got {given!r}."
+            f"'outputs' describes each output, and '{twice}' beside it one of them; "
+            f"move '{twice}' into 'outputs'."
         )
-    return Sizing(entries["side_px"], kept, _count(entries, "multiple") or 1) if entries else None
+    entries = card.sections("outputs", KEYS["outputs"])
+    if not entries:
+        raise card.refuse("outputs", "a list with an entry for each output")
+    return _several(entries, task)
 
 
-def _classes(given: Any) -> tuple[ClassInfo, ...]:
-    given = [] if given is None else given
-    if not isinstance(given, list):
-        raise ModelError(f"'classes' must be a list, got {given!r}.")
-    found = [_class(_section(entry, "classes")) for entry in given]
-    if len({entry.id for entry in found}) < len(found):
-        raise ModelError("'classes' names an id twice; each class needs its own.")
-    return tuple(sorted(found, key=lambda entry: entry.id))
+def _several(entries: tuple[Section, ...], task: Task | None) -> list[HeadHints]:
+    """Return what is said of several outputs; the task of the card is that of the first."""
+    own: Task | None = entries[0].choice("task", get_args(Task))
+    if task and own and task != own:
+        raise ModelError(f"'task' is {shown(task)} and 'outputs.0.task' {shown(own)}; keep one.")
+    heads = [_output(entries[0], own or task, entries[0])]
+    heads += [_output(entry, entry.choice("task", _SEVERAL), entry) for entry in entries[1:]]
+    for entry in entries:
+        if not entry.text("name"):
+            raise ModelError(
+                f"'{entry.name('name')}' is missing; write the name of the tensor there."
+            )
+    names = [head.output_name for head in heads]
+    if twice := next((name for name in names if names.count(name) > 1), None):
+        raise ModelError(f"'outputs' names the tensor '{twice}' twice; describe it once.")
+    return heads
 
 
-def _class(given: Mapping[str, Any]) -> ClassInfo:
-    number = given.get("id")
-    if type(number) is not int or not 0 <= number < 1 << 16:
-        raise ModelError(f"The 'id' of a class must be from 0 to 65535, got {number!r}.")
-    return ClassInfo(number, _text(given, "name") or f"class {number}", _colour(given, number))
-
-
-def _colour(given: Mapping[str, Any], number: int) -> str | None:
-    value = given.get("colour")
-    if value is not None and not re.fullmatch("#[0-9a-fA-F]{6}", str(value)):
-        raise ModelError(
-            f"The 'colour' of class {number} is {value!r}; write it as #rrggbb, or null for a "
-            "transparent class."
-        )
-    return value
-
-
-def _rule(given: Any) -> ObjectRule | None:
-    if given is None:
-        return None
-    entries = _section(given, "objects")
-    for key, value in entries.items():
-        allowed, words = _OBJECT_VALUES[key]
-        if not allowed(value):
-            raise ModelError(f"'{key}' of 'objects' is {value!r}; allowed are {words}.")
-    if "method" not in entries:
-        raise ModelError("'objects' names no method; allowed are components, watershed.")
-    return ObjectRule(**entries)
-
-
-def _is_count(value: Any) -> bool:
-    return type(value) is int and value >= 0
-
-
-def _is_part(value: Any) -> bool:
-    return isinstance(value, (int, float)) and 0 <= value <= 1
-
-
-_OBJECT_VALUES: Mapping[str, tuple[Callable[[Any], bool], str]] = {
-    "method": (lambda value: value in ("components", "watershed"), "components, watershed"),
-    "inside": (_is_count, "whole numbers from 0"),
-    "border": (lambda value: value is None or _is_count(value), "whole numbers from 0, or null"),
-    "foreground_threshold": (_is_part, "numbers from 0 to 1"),
-    "seed_threshold": (_is_part, "numbers from 0 to 1"),
-    "min_area_px": (_is_count, "whole numbers from 0"),
-    "landscape": (lambda value: value in ("score", "distance"), "score, distance"),
-}
-"""What each entry of ``objects`` may be."""
+def _output(result: Section, task: Task | None, meaning: Section) -> HeadHints:
+    """Return what is said of one output; classes and objects stand in ``meaning``."""
+    return HeadHints(
+        output_name=result.text("name"),
+        name=result.text("title"),
+        task=task,
+        layout=result.choice("layout", get_args(Layout)),
+        scores=result.choice("scores", get_args(ScoreKind)),
+        classes=classes_of(meaning, KEYS["classes"]),
+        channels=result.texts("channels"),
+        objects=objects_of(meaning, KEYS["objects"]),
+        after=steps_of(result, "after", KEYS["step"]),
+    )

@@ -5,35 +5,27 @@ from __future__ import annotations
 import json
 from collections.abc import Mapping
 from contextlib import suppress
+from dataclasses import replace
 from pathlib import Path
-from tempfile import TemporaryDirectory
 from typing import Any
 
 from napari_onnxseg.arrays.atomic import atomic
 from napari_onnxseg.cards.card import ModelCard
 from napari_onnxseg.cards.catalog import bundled_folder, user_folder
+from napari_onnxseg.cards.description import Description, HeadHints, TensorHints
 from napari_onnxseg.cards.native import is_card
 from napari_onnxseg.cards.own import own_card_path
-from napari_onnxseg.cards.write import write_card
+from napari_onnxseg.cards.write import as_json, as_text, described
 from napari_onnxseg.errors import FileFormatError
 
 GUESSES = frozenset({"assumed", "file name"})
 """Origins of facts that nobody has stated."""
 
-_KEPT = frozenset({"user", "card"})
+STATED = frozenset({"user", "card"})
 """Origins of facts that belong on a card; the others are found again where they are."""
 
-_ENTRIES: Mapping[str, tuple[str, ...]] = {
-    "task": ("task",),
-    "classes": ("classes",),
-    "normalization": ("input.normalization",),
-    "colour_order": ("input.colour_order",),
-    "sizing": ("input.sizing",),
-    "scores": ("output.scores",),
-    "input": ("input.name", "input.layout", "input.channels"),
-    "output": ("output.name", "output.layout"),
-}
-"""Entries of the JSON file that each fact of a card stands for."""
+_FREE = ("$schema", "metrics")
+"""Entries of a card that no run uses."""
 
 
 def save_card(card: ModelCard, model: Path) -> Path:
@@ -59,16 +51,102 @@ def save_card(card: ModelCard, model: Path) -> Path:
     ------
     FileFormatError
         When it cannot be written anywhere.
+    ModelError
+        When something in it cannot stand on a card.
+    """
+    return keep(content_of(card), model, card.sha256)
+
+
+def content_of(card: ModelCard) -> dict[str, Any]:
+    """Return what somebody has stated of a model, as the JSON of a card.
+
+    Parameters
+    ----------
+    card : ModelCard
+        The model.
+
+    Returns
+    -------
+    dict of str to object
+        Without what is guessed, or found again where it is.
+    """
+    return as_json(known(card, STATED))
+
+
+def known(card: ModelCard, origins: frozenset[str]) -> Description:
+    """Return what is known of a model from some of the origins of facts.
+
+    Parameters
+    ----------
+    card : ModelCard
+        The model.
+    origins : frozenset of str
+        Of the facts that are meant; entries without an origin count as those of a card.
+
+    Returns
+    -------
+    Description
+        Without the other facts, and without the hash of the file.
+    """
+    facts = {"others": "graph", **card.facts}
+    empty = Description()
+    gone = {
+        name: getattr(empty, name)
+        for name, fact in facts.items()
+        if fact not in origins and hasattr(empty, name)
+    }
+    told = replace(described(card), sha256="", **gone)
+    if told.others and "others" not in card.facts:
+        told = replace(told, others=tuple(map(_named, told.others)))
+    return replace(told, tensors=_tensors(card, told, origins))
+
+
+def keep(content: Mapping[str, Any], model: Path, sha256: str) -> Path:
+    """Write the content of a card where `load_card` finds it for a model.
+
+    Parameters
+    ----------
+    content : mapping
+        JSON; hash and metrics of the card that is replaced are added where it has none.
+    model : Path
+        The file that the user named, absolute.
+    sha256 : str
+        Hash of the ``.onnx`` file, which a card in the user's folder is bound to.
+
+    Returns
+    -------
+    Path
+        The JSON file.
+
+    Raises
+    ------
+    FileFormatError
+        When it cannot be written anywhere.
     """
     beside, own = model.with_suffix(".json"), own_card_path(user_folder(), model)
     if model.parent != bundled_folder() and _may_replace(beside):
         with suppress(FileFormatError):
-            _write(_content(card, beside, pinned=_read(beside).get("sha256")), beside)
+            _write(_with_earlier(content, beside, pinned=_read(beside).get("sha256")), beside)
             own.unlink(missing_ok=True)
             return beside
     _make_folder(own.parent)
-    _write(_content(card, own, pinned=card.sha256), own)
+    _write(_with_earlier(content, own, pinned=sha256), own)
     return own
+
+
+def _tensors(card: ModelCard, told: Description, origins: frozenset[str]) -> TensorHints:
+    """Keep names and layouts of known tensors; those of several outputs are always told."""
+    tensors = told.tensors
+    if card.facts.get("input", "card") not in origins:
+        tensors = replace(tensors, input_name="", input_layout=None, channels=None)
+    if card.facts.get("output", "card") not in origins and not told.others:
+        tensors = replace(tensors, output_name="", output_layout=None)
+    return tensors
+
+
+def _named(head: HeadHints) -> HeadHints:
+    """Return an output that nobody describes: what the graph says of it."""
+    return HeadHints(head.output_name, layout=head.layout)
 
 
 def _may_replace(path: Path) -> bool:
@@ -76,31 +154,31 @@ def _may_replace(path: Path) -> bool:
     return not path.exists() or is_card(path)
 
 
-def _content(card: ModelCard, earlier: Path, *, pinned: str | None) -> dict[str, Any]:
-    """Return what is known as JSON, with the metrics of the card before."""
-    content = _complete(card)
-    for name, entries in _ENTRIES.items():
-        if card.facts.get(name, "card") not in _KEPT:
-            for entry in entries:
-                _drop(content, entry.split("."))
-    metrics = _read(earlier).get("metrics")
-    kept = {"sha256": pinned, "metrics": metrics}
-    content.pop("sha256", None)
-    content |= {key: value for key, value in kept.items() if value}
-    return {key: value for key, value in content.items() if value not in ({}, None, "", [])}
+def _with_earlier(
+    content: Mapping[str, Any], earlier: Path, *, pinned: str | None
+) -> dict[str, Any]:
+    """Add the hash, and what of the card before no run uses."""
+    before = _read(earlier)
+    free = {key: before[key] for key in _FREE if before.get(key) and key not in content}
+    schema = {key: free.pop(key) for key in ("$schema",) if key in free}
+    hashed = {"sha256": pinned} if pinned and "sha256" not in content else {}
+    return {**schema, **content, **hashed, **free}
 
 
-def _complete(card: ModelCard) -> dict[str, Any]:
-    """Return everything on a card as JSON."""
-    with TemporaryDirectory() as folder:
-        path = Path(folder, "card.json")
-        write_card(card, path)
-        return _read(path)
+def stored(model: Path) -> dict[str, Any]:
+    """Return the card that is kept for a model, as JSON; nothing where there is none.
 
+    Parameters
+    ----------
+    model : Path
+        The file that the user named, absolute.
 
-def _drop(content: dict[str, Any], entry: list[str]) -> None:
-    section = content if len(entry) == 1 else content.get(entry[0], {})
-    section.pop(entry[-1], None)
+    Returns
+    -------
+    dict of str to object
+        That of the user's folder, else that beside the model.
+    """
+    return _read(own_card_path(user_folder(), model)) or _read(model.with_suffix(".json"))
 
 
 def _read(path: Path) -> dict[str, Any]:
@@ -112,9 +190,8 @@ def _read(path: Path) -> dict[str, Any]:
 
 
 def _write(content: Mapping[str, Any], path: Path) -> None:
-    text = json.dumps(content, indent=2, ensure_ascii=False)
     with atomic(path) as file:
-        file.write(f"{text}\n".encode())
+        file.write(as_text(content).encode())
 
 
 def _make_folder(folder: Path) -> None:
