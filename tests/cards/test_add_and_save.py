@@ -12,8 +12,8 @@ import nets
 from foreign import czann, linear
 from napari_onnxseg.cards import save, sources
 from napari_onnxseg.cards.add import add
+from napari_onnxseg.cards.belongings import remove
 from napari_onnxseg.cards.catalog import SUFFIXES, list_models
-from napari_onnxseg.cards.download import remove
 from napari_onnxseg.cards.own import own_card_path
 from napari_onnxseg.cards.read import load_card
 from napari_onnxseg.cards.save import save_card

@@ -10,8 +10,9 @@ import pytest
 import nets
 from napari_onnxseg.cards import download as downloading
 from napari_onnxseg.cards import fetch as fetching
+from napari_onnxseg.cards.belongings import remove
 from napari_onnxseg.cards.catalog import find, list_models
-from napari_onnxseg.cards.download import address, download, remove
+from napari_onnxseg.cards.download import address, download
 from napari_onnxseg.cards.fetch import Transfer
 from napari_onnxseg.cards.offers import OFFERS, Offer, offer
 from napari_onnxseg.cards.read import load_card

@@ -1,4 +1,4 @@
-"""Bring a published model into the user's folder, checked; and take it away again."""
+"""Bring a published model into the user's folder, checked."""
 
 from __future__ import annotations
 
@@ -15,13 +15,14 @@ from urllib.parse import urlsplit
 
 import pooch
 
-from napari_onnxseg.cards.catalog import SUFFIXES, bundled_folder, user_folder
+from napari_onnxseg.cards.belongings import part_path
+from napari_onnxseg.cards.catalog import user_folder
 from napari_onnxseg.cards.fetch import TIMEOUT_S, Transfer, fetch
 from napari_onnxseg.cards.offers import Offer, offer
-from napari_onnxseg.cards.pins import pin_path, read_pin, require_pinned, write_pin
-from napari_onnxseg.errors import ChoiceError, DownloadError, ModelNotFoundError, OnnxSegError
+from napari_onnxseg.cards.pins import read_pin, require_pinned, write_pin
+from napari_onnxseg.errors import ChoiceError, DownloadError, OnnxSegError
 
-__all__ = ["Transfer", "download", "offer", "remove"]
+__all__ = ["Transfer", "download", "offer"]
 
 OFFLINE_VARIABLE = "ONNXSEG_OFFLINE"
 MIRROR_VARIABLE = "ONNXSEG_MIRROR"
@@ -82,7 +83,7 @@ def download(
         _require_online(offered, path, offline)
         url = address(offered, mirror)
         path.parent.mkdir(parents=True, exist_ok=True)
-        part = _part(path)
+        part = part_path(path)
         yield from fetch(url, part, timeout_s=timeout_s, trusted=url != offered.url)
         size = part.stat().st_size
         yield Transfer(size, size, "checking")
@@ -124,67 +125,6 @@ def address(offered: Offer, mirror: str | None = None) -> str:
             f"The mirror '{base}' is not an address; write one such as https://example.org/models."
         )
     return f"{base.rstrip('/')}/{offered.file}"
-
-
-def remove(name: str) -> tuple[Path, ...]:
-    """Delete a model of the user's folder, with its card and what belongs to its download.
-
-    Parameters
-    ----------
-    name : str
-        Its name.
-
-    Returns
-    -------
-    tuple of Path
-        The files that were deleted.
-
-    Raises
-    ------
-    ChoiceError
-        For a model that came with the package.
-    ModelNotFoundError
-        When the user's folder holds no such model.
-    """
-    found = belongings(name)
-    for path in found:
-        path.unlink()
-    return found
-
-
-def belongings(name: str) -> tuple[Path, ...]:
-    """List what `remove` would delete.
-
-    Parameters
-    ----------
-    name : str
-        Name of a model.
-
-    Returns
-    -------
-    tuple of Path
-        The model, its card, its recorded hash and an unfinished download, where they exist.
-
-    Raises
-    ------
-    ChoiceError, ModelNotFoundError
-        As for `remove`.
-    """
-    if Path(name).name != name:
-        raise ChoiceError(f"'{name}' is not the name of a model; give it as the list shows it.")
-    models = [user_folder() / f"{name}{suffix}" for suffix in SUFFIXES]
-    path = models[0]
-    candidates = (*models, path.with_suffix(".json"), pin_path(path), _part(path))
-    found = tuple(p for p in candidates if p.is_file())
-    if not {*models, _part(path)}.isdisjoint(found):
-        return found
-    if (bundled_folder() / path.name).is_file():
-        raise ChoiceError(f"'{name}' came with the package and cannot be removed.")
-    raise ModelNotFoundError(f"There is no model '{name}' in {path.parent}.")
-
-
-def _part(path: Path) -> Path:
-    return path.with_name(f"{path.name}.part")
 
 
 def _recognise(path: Path, offered: Offer) -> None:

@@ -1,4 +1,4 @@
-"""What ``models check`` and ``models mend`` ask, as records that Typer reads."""
+"""What ``models add``, ``check`` and ``mend`` ask, as records that Typer reads."""
 
 from __future__ import annotations
 
@@ -14,7 +14,10 @@ from napari_onnxseg.cli.faults import told
 
 T = TypeVar("T")
 
-File = Annotated[Path, typer.Argument(help="The .onnx file.", show_default=False)]
+File = Annotated[
+    Path,
+    typer.Argument(help="The .onnx file, a package, or a name in the list.", show_default=False),
+]
 Layout = Annotated[
     str,
     typer.Option(
@@ -31,13 +34,65 @@ AsJson = Annotated[bool, typer.Option("--json", help="Print one JSON object and 
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
+class AddAsked:
+    """A model to copy into the user's folder, and what is known of it.
+
+    Parameters
+    ----------
+    model : Path
+        The file.
+    title, task, normalization, colour_order, classes : str
+        What its card shall say, or nothing.
+    as_json : bool
+        Print one JSON object instead of lines.
+    """
+
+    model: Annotated[
+        Path,
+        typer.Argument(help="The .onnx file, the package, or its card.", show_default=False),
+    ]
+    title: Annotated[str, typer.Option(help="One line for people.", show_default=False)] = ""
+    task: Annotated[
+        str,
+        typer.Option(metavar="semantic|matting|image", help="What it does.", show_default=False),
+    ] = ""
+    normalization: Annotated[
+        str,
+        typer.Option(
+            metavar="METHOD[:NUMBERS]",
+            help="Intensities it was trained on: percentile:1,99.8, unit, ... or JSON.",
+            show_default=False,
+        ),
+    ] = ""
+    colour_order: Annotated[
+        str,
+        typer.Option(
+            "--colour-order",
+            "--color-order",
+            metavar="RGB|BGR",
+            help="Order of its colours.",
+            show_default=False,
+        ),
+    ] = ""
+    classes: Annotated[
+        str,
+        typer.Option(
+            metavar="NAME,NAME,...",
+            help="Names of its classes, the background first.",
+            show_default=False,
+        ),
+    ] = ""
+    as_json: AsJson = False
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
 class CheckAsked:
     """A file to check.
 
     Parameters
     ----------
     model : Path
-        The ``.onnx`` file.
+        The ``.onnx`` file, a package that holds one, or a name in the catalogue.
     layout, output : str
         What the graph leaves open, or nothing.
     brief : bool
@@ -62,7 +117,7 @@ class MendAsked:
     Parameters
     ----------
     model, out : Path
-        The ``.onnx`` file, and the copy.
+        The ``.onnx`` file, package or name, and the copy, an ``.onnx`` file.
     batch, sides, inference, float32 : bool or None
         Do it or refuse, leave it, or do it where it can be proven.
     keep : list of str or None

@@ -16,11 +16,12 @@ from rich.progress import (
     TransferSpeedColumn,
 )
 
+from napari_onnxseg.cards.belongings import belongings, remove
 from napari_onnxseg.cards.catalog import user_folder
-from napari_onnxseg.cards.download import Transfer, address, belongings, download, remove
+from napari_onnxseg.cards.download import Transfer, address, download
 from napari_onnxseg.cards.offers import offer
 from napari_onnxseg.cards.pins import read_pin
-from napari_onnxseg.cli.screen import errors, print_json, say
+from napari_onnxseg.cli.screen import errors, print_json, say, show
 from napari_onnxseg.errors import CancelledError, ChoiceError
 
 
@@ -51,14 +52,14 @@ def download_one(
         if not (offered.non_commercial and not non_commercial):
             _ask("Download it?", yes)
     story = download(offered, mirror=mirror, accept_non_commercial=non_commercial)
-    path = _follow(name, story)
+    path = follow(name, story)
     if as_json:
         print_json({"model": name, "path": path, "sha256": read_pin(path)})
     else:
         say("", f"'{name}' is ready: {path}")
 
 
-def remove_one(name: str, yes: bool, as_json: bool) -> None:
+def remove_one(name: str, yes: bool, dry_run: bool, as_json: bool) -> None:
     """Delete a model of the user's folder with what belongs to it.
 
     Parameters
@@ -67,15 +68,20 @@ def remove_one(name: str, yes: bool, as_json: bool) -> None:
         Its name.
     yes : bool
         Do not ask.
+    dry_run : bool
+        Only say what would be deleted.
     as_json : bool
-        Print one JSON object instead of a sentence.
+        Print one JSON object instead of lines.
     """
     files = belongings(name)
-    say("", f"To be deleted: {', '.join(map(str, files))}")
-    _ask("Delete?", yes)
-    gone = remove(name)
+    if not dry_run:
+        say("", f"To be deleted: {', '.join(map(str, files))}")
+        _ask("Delete?", yes)
+        files = remove(name)
     if as_json:
-        print_json({"model": name, "removed": [str(path) for path in gone]})
+        print_json({"model": name, "removed": [str(path) for path in files], "dry_run": dry_run})
+    else:
+        show("\n".join(f"{'would delete' if dry_run else 'deleted'} {path}" for path in files))
 
 
 def _ask(question: str, yes: bool) -> None:
@@ -92,8 +98,21 @@ def _someone_is_here() -> bool:
     return sys.stdin.isatty()
 
 
-def _follow(name: str, story: Generator[Transfer, None, Path]) -> Path:
-    """Run a download to its end under a bar."""
+def follow(name: str, story: Generator[Transfer, None, Path]) -> Path:
+    """Run a transfer to its end under a bar.
+
+    Parameters
+    ----------
+    name : str
+        What is shown beside the bar.
+    story : generator of Transfer
+        The transfer.
+
+    Returns
+    -------
+    Path
+        Where the file is.
+    """
     columns = (
         TextColumn("{task.description}", markup=False),
         BarColumn(),

@@ -5,11 +5,12 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import replace
 from importlib.metadata import version
+from pathlib import Path
 from typing import Annotated, Any
 
 import typer
 
-from napari_onnxseg.cli.asked import CheckAsked, MendAsked, with_record
+from napari_onnxseg.cli.asked import AddAsked, CheckAsked, MendAsked, with_record
 from napari_onnxseg.cli.faults import told
 from napari_onnxseg.cli.files import CutOutFiles, Files
 from napari_onnxseg.cli.options import OPTIONS, with_choices
@@ -28,6 +29,7 @@ app = typer.Typer(
 models = typer.Typer(help="The models that can be used by name.", no_args_is_help=True)
 app.add_typer(models, name="models")
 
+Model = Annotated[str, typer.Argument(help="Name in the list, or a model file.")]
 AsJson = Annotated[bool, typer.Option("--json", help="Print one JSON object and nothing else.")]
 
 
@@ -82,7 +84,7 @@ def _list(as_json: AsJson = False) -> None:
 
 @models.command("show")
 def _show(
-    model: Annotated[str, typer.Argument(help="Name in the list, or an .onnx file.")],
+    model: Model,
     as_json: AsJson = False,
 ) -> None:
     """Show everything a run knows about a model, and where each fact came from."""
@@ -90,6 +92,53 @@ def _show(
 
     with told(as_json):
         show_one(model, as_json)
+
+
+@models.command("describe")
+def _describe(
+    model: Model,
+    write: Annotated[
+        bool, typer.Option("--write", help="Keep it beside the model, or in your folder.")
+    ] = False,
+    out: Annotated[
+        Path | None, typer.Option("--out", "-o", help="Write it to this file instead.")
+    ] = None,
+    force: Annotated[bool, typer.Option("--force", help="Replace a card that is there.")] = False,
+    as_json: AsJson = False,
+) -> None:
+    """Print a first card for a model, and say what nobody has stated."""
+    from napari_onnxseg.cli.describing import describe_one
+
+    with told(as_json):
+        describe_one(model, out, write=write, force=force, as_json=as_json)
+
+
+@models.command("edit")
+def _edit(
+    model: Model,
+    changes: Annotated[
+        list[str],
+        typer.Argument(
+            metavar="ENTRY=VALUE...",
+            help="As in the card: classes.1.name=nucleus, input.colour_order=BGR, ...",
+        ),
+    ],
+    as_json: AsJson = False,
+) -> None:
+    """Change entries of the card of a model; an empty value takes an entry away."""
+    from napari_onnxseg.cli.editing import edit_one
+
+    with told(as_json):
+        edit_one(model, changes, as_json)
+
+
+@models.command("add")
+@with_record(AddAsked)
+def _add(asked: AddAsked) -> None:
+    """Copy a model with its card and weights into your folder, so that it has a name."""
+    from napari_onnxseg.cli.adding import add_one
+
+    add_one(asked)
 
 
 @models.command("download")
@@ -117,13 +166,16 @@ def _download(
 def _remove(
     name: Annotated[str, typer.Argument(help="Name in the list.")],
     yes: Annotated[bool, typer.Option("--yes", "-y", help="Do not ask.")] = False,
+    dry_run: Annotated[
+        bool, typer.Option("--dry-run", help="Say what would be deleted, and delete nothing.")
+    ] = False,
     as_json: AsJson = False,
 ) -> None:
-    """Delete a model of your own folder, with its card."""
+    """Delete a model of your own folder, with its cards and weights."""
     from napari_onnxseg.cli.downloads import remove_one
 
     with told(as_json):
-        remove_one(name, yes, as_json)
+        remove_one(name, yes, dry_run, as_json)
 
 
 @models.command("check")

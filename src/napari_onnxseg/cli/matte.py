@@ -11,6 +11,7 @@ from napari_onnxseg.arrays.files import ImageFile, check_output, write_rgba
 from napari_onnxseg.cards.card import ModelCard
 from napari_onnxseg.cli.axes import image_choices
 from napari_onnxseg.cli.files import CutOutFiles
+from napari_onnxseg.cli.guesses import tell_guesses
 from napari_onnxseg.cli.places import Place
 from napari_onnxseg.cli.run import run
 from napari_onnxseg.pipeline.cancel import Cancel
@@ -77,4 +78,5 @@ class CuttingOut:
 def matte_files(files: CutOutFiles, choices: Mapping[str, Any]) -> None:
     """Cut the main subject out of images; writes one RGBA image for each."""
     card = known_model(choices.get("model", MatteJob().model))
+    tell_guesses(card, choices, files.as_json)
     run(CuttingOut(card, choices, files.compression), files)

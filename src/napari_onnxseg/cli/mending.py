@@ -14,7 +14,8 @@ from napari_onnxseg.cli.screen import print_json, say, show
 from napari_onnxseg.errors import ModelNotFoundError
 from napari_onnxseg.graph.mend import Choices, Mended
 from napari_onnxseg.graph.subject import Wanted
-from napari_onnxseg.runtime.compare import Comparison, mend_beside
+from napari_onnxseg.pipeline.examined import mend_model
+from napari_onnxseg.runtime.compare import Comparison
 
 
 def mend_file(asked: MendAsked) -> None:
@@ -26,7 +27,7 @@ def mend_file(asked: MendAsked) -> None:
         The file, and what to mend.
     """
     wanted = Wanted(asked.layout, asked.output)
-    mended, beside = mend_beside(asked.model, asked.out, _choices(asked), wanted)
+    mended, beside = mend_model(asked.model, asked.out, _choices(asked), wanted)
     if asked.as_json:
         print_json(_as_json(mended, beside))
         return

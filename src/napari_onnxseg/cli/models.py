@@ -3,21 +3,28 @@
 from __future__ import annotations
 
 from dataclasses import asdict
-from fractions import Fraction
 from typing import Any
 
-from napari_onnxseg.cards.card import (
-    ClassInfo,
-    ModelCard,
-    ObjectRule,
-    Sizing,
-    Suggested,
-    TensorSpec,
-)
+from napari_onnxseg.cards.card import ModelCard
 from napari_onnxseg.cards.catalog import ModelSummary, list_models, user_folder
-from napari_onnxseg.cards.read import load_card
+from napari_onnxseg.cards.save import GUESSES
 from napari_onnxseg.cards.values import shortened
+from napari_onnxseg.cards.words import (
+    ORIGINS,
+    after_words,
+    class_words,
+    head_words,
+    object_words,
+    pixel_words,
+    px,
+    ratio_words,
+    sizing_words,
+    suggested_words,
+    tensor_words,
+    tiles_words,
+)
 from napari_onnxseg.cli.screen import print_json, say, show, show_table
+from napari_onnxseg.pipeline.known import known_model
 
 
 def list_all(as_json: bool) -> None:
@@ -57,15 +64,20 @@ def show_one(model: str, as_json: bool) -> None:
     as_json : bool
         As one JSON object instead of a table.
     """
-    card = load_card(model)
+    card = known_model(model)
     if as_json:
         print_json(card_json(card))
         return
-    facts = {**card.facts}
-    rows = [(name, text, facts.get(name, "")) for name, text in card_lines(card).items() if text]
+    rows = card_rows(card)
     show_table(("", "", "from"), rows)
     for note in card.notes:
         say("[yellow]note[/yellow] ", note)
+    if {origin for *_, origin in rows} & {ORIGINS[fact] for fact in GUESSES}:
+        say(
+            "",
+            f"State what is guessed with 'onnxseg models edit {model} ENTRY=VALUE'; "
+            f"'onnxseg models describe {model}' lists the entries.",
+        )
 
 
 def card_json(card: ModelCard) -> dict[str, Any]:
@@ -91,8 +103,8 @@ def card_json(card: ModelCard) -> dict[str, Any]:
     }
 
 
-def card_lines(card: ModelCard) -> dict[str, str]:
-    """Return a card as lines for people.
+def card_rows(card: ModelCard) -> list[tuple[str, str, str]]:
+    """Return a card as rows for people.
 
     Parameters
     ----------
@@ -101,11 +113,10 @@ def card_lines(card: ModelCard) -> dict[str, str]:
 
     Returns
     -------
-    dict of str to str
-        Texts by name; empty where there is nothing to say.
+    list of (str, str, str)
+        Name, text and origin; without those that have nothing to say.
     """
-    geometry = card.geometry
-    return {
+    lines = {
         "name": card.name,
         "title": card.title,
         "description": card.description,
@@ -114,22 +125,48 @@ def card_lines(card: ModelCard) -> dict[str, str]:
         "sha256": card.sha256,
         "licence": card.licence,
         "origin": card.origin,
-        "input": _tensor_words(card.input),
-        "output": _tensor_words(card.output),
-        "scores": card.scores,
+        "input": tensor_words(card.input),
         "normalization": card.normalization.words(),
-        "colour_order": card.colour_order,
-        "sizing": _sizing_words(card.sizing),
-        "classes": ", ".join(map(_class_words, card.classes)),
-        "objects": _object_words(card.objects),
-        "pixel_size": f"{card.pixel_size[0]:g} {card.pixel_size[1]}" if card.pixel_size else "",
-        "suggested": _suggested_words(card.suggested),
-        "multiple": _px(geometry.multiple),
-        "halo": _px(geometry.halo) if geometry.exact else "",
-        "receptive radius": _px(geometry.radius) if geometry.exact else "",
-        "output per input": " x ".join(map(str, geometry.ratio)) if _scaled(card) else "",
-        "exact tiles": "yes" if geometry.exact else "no: " + "; ".join(geometry.breakers),
+        "colour_order": card.colour_order if card.input.channels in (3, 4, None) else "",
+        "sizing": sizing_words(card.sizing),
+        "pixel_size": pixel_words(card.pixel_size),
+        "suggested": suggested_words(card.suggested),
+        **_output_lines(card),
+        **_tile_lines(card),
         **{f"in the file: {key}": shortened(text, 120) for key, text in card.extra.items()},
+    }
+    facts: dict[str, str] = {"tiles": "graph", **card.facts}
+    return [
+        (name, text, ORIGINS.get(facts.get(name, ""), "")) for name, text in lines.items() if text
+    ]
+
+
+def _output_lines(card: ModelCard) -> dict[str, str]:
+    """Return what the outputs mean, the main one entry by entry."""
+    title = f"{card.head_name}: " if card.head_name else ""
+    further = {
+        f"output {n}: {head.name}": head_words(head) for n, head in enumerate(card.others, 2)
+    }
+    return {
+        "output": title + tensor_words(card.output),
+        "scores": card.scores,
+        "channels": ", ".join(card.channels),
+        "classes": ", ".join(map(class_words, card.classes)),
+        "after": after_words(card.heads[0]),
+        "objects": object_words(card.objects),
+        **further,
+    }
+
+
+def _tile_lines(card: ModelCard) -> dict[str, str]:
+    """Return what the graph says of tiles."""
+    geometry = card.geometry
+    return {
+        "multiple": px(geometry.multiple),
+        "halo": px(geometry.halo) if geometry.exact else "",
+        "receptive radius": px(geometry.radius) if geometry.exact else "",
+        "output per input": ratio_words(geometry),
+        "tiles": tiles_words(card),
     }
 
 
@@ -146,54 +183,3 @@ def _megabytes(size_bytes: int | None) -> str:
 def _summary_json(summary: ModelSummary) -> dict[str, Any]:
     """Return one entry of the catalogue."""
     return {**asdict(summary), "path": str(summary.path)}
-
-
-def _tensor_words(tensor: TensorSpec) -> str:
-    """Return name, dtype and axes of a tensor."""
-    sides = " x ".join("any" if side is None else str(side) for side in tensor.sides)
-    channels = "any" if tensor.channels is None else str(tensor.channels)
-    batch = "" if tensor.batch is None else f", batch of {tensor.batch}"
-    return f"{tensor.name}: {tensor.dtype} {tensor.layout}, {channels} channels, {sides} px{batch}"
-
-
-def _sizing_words(sizing: Sizing | None) -> str:
-    """Return what a whole picture is brought to."""
-    if sizing is None:
-        return ""
-    shape = "shorter side, aspect kept" if sizing.keep_aspect else "square"
-    return f"{sizing.side_px} px {shape}, multiples of {sizing.multiple} px"
-
-
-def _class_words(info: ClassInfo) -> str:
-    """Return a class as ``1 nucleus #33bb88``."""
-    return f"{info.id} {info.name}" + (f" {info.colour}" if info.colour else "")
-
-
-def _object_words(rule: ObjectRule | None) -> str:
-    """Return how objects are separated."""
-    if rule is None:
-        return ""
-    return (
-        f"{rule.method}: P(inside) above {rule.seed_threshold:g} seeds,"
-        f" foreground above {rule.foreground_threshold:g}, at least {rule.min_area_px} px"
-    )
-
-
-def _suggested_words(suggested: Suggested | None) -> str:
-    """Return what the author runs a model with."""
-    if suggested is None:
-        return ""
-    tile = f"tile {_px(suggested.tile)}" if suggested.tile else ""
-    halo = f"halo {_px(suggested.halo)}" if suggested.halo else ""
-    cut = f"threshold {suggested.threshold:g}" if suggested.threshold else ""
-    return ", ".join(text for text in (tile, halo, cut) if text)
-
-
-def _px(sides: tuple[int, ...]) -> str:
-    """Return pixels per axis, once when all are equal."""
-    return (str(sides[0]) if len(set(sides)) == 1 else " x ".join(map(str, sides))) + " px"
-
-
-def _scaled(card: ModelCard) -> bool:
-    """Tell whether the output has another size than the input."""
-    return any(ratio != Fraction(1) for ratio in card.geometry.ratio)

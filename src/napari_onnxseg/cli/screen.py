@@ -41,15 +41,24 @@ def show(text: str) -> None:
 
 def show_table(columns: Sequence[str], rows: Sequence[Sequence[str]]) -> None:
     """Print rows under column titles on standard output."""
+    console = Console(highlight=False)
+    with console.capture() as drawn:
+        console.print(_table(columns, rows))
+    show(drawn.get().removesuffix("\n"))
+
+
+def say_table(columns: Sequence[str], rows: Sequence[Sequence[str]]) -> None:
+    """Print rows under column titles on standard error."""
+    errors().print(_table(columns, rows))
+
+
+def _table(columns: Sequence[str], rows: Sequence[Sequence[str]]) -> Table:
     table = Table(box=None, pad_edge=False, header_style="bold", show_header=any(columns))
     for place, column in enumerate(columns):
         table.add_column(column, overflow="fold", no_wrap=place == 0)
     for row in rows:
         table.add_row(*(escape(cell) for cell in row))
-    console = Console(highlight=False)
-    with console.capture() as drawn:
-        console.print(table)
-    show(drawn.get().removesuffix("\n"))
+    return table
 
 
 def print_json(content: Mapping[str, Any]) -> None:

@@ -11,6 +11,7 @@ from napari_onnxseg.arrays.files import ImageFile, check_output, write_image, wr
 from napari_onnxseg.cards.card import ModelCard
 from napari_onnxseg.cli.axes import image_choices
 from napari_onnxseg.cli.files import Files
+from napari_onnxseg.cli.guesses import tell_guesses
 from napari_onnxseg.cli.places import Place
 from napari_onnxseg.cli.run import run
 from napari_onnxseg.pipeline.cancel import Cancel
@@ -83,4 +84,6 @@ class Segmenting:
 
 def segment_files(files: Files, choices: Mapping[str, Any]) -> None:
     """Segment images into classes; writes one label image for each."""
-    run(Segmenting(known_model(choices["model"]), choices), files)
+    card = known_model(choices["model"])
+    tell_guesses(card, choices, files.as_json)
+    run(Segmenting(card, choices), files)

@@ -8,9 +8,10 @@ from typing import TYPE_CHECKING, Any
 from napari.layers import Image
 from qtpy.QtCore import QObject
 
+from napari_onnxseg.cards.belongings import belongings, remove
 from napari_onnxseg.cards.card import ModelCard
 from napari_onnxseg.cards.catalog import ModelSummary, user_folder
-from napari_onnxseg.cards.download import address, belongings, remove
+from napari_onnxseg.cards.download import address
 from napari_onnxseg.cards.offers import offer
 from napari_onnxseg.errors import FileFormatError, ImageError, OnnxSegError
 from napari_onnxseg.graph.findings import Report

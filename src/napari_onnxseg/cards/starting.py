@@ -1,0 +1,146 @@
+"""A first card for a model: what is known of it, and what somebody has to say."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any, get_args
+
+from napari_onnxseg.arrays.atomic import atomic
+from napari_onnxseg.cards.card import Fact, ModelCard
+from napari_onnxseg.cards.catalog import bundled_folder, user_folder
+from napari_onnxseg.cards.edit import ROOTS, complete
+from napari_onnxseg.cards.own import own_card_path
+from napari_onnxseg.cards.places import value_at
+from napari_onnxseg.cards.save import GUESSES, keep, known, stored
+from napari_onnxseg.cards.write import as_json, as_text
+from napari_onnxseg.errors import ChoiceError
+
+SCHEMA = (
+    "https://raw.githubusercontent.com/napari-onnxseg/napari-onnxseg/main/models/card.schema.json"
+)
+"""Address of the published schema."""
+
+_KNOWN = frozenset(get_args(Fact)) - GUESSES
+_TO_FILL = ("description", "licence", "origin")
+
+
+@dataclass(frozen=True, slots=True)
+class Question:
+    """What nobody has stated of a model.
+
+    Parameters
+    ----------
+    entry : str
+        Its place on a card, such as ``"input.normalization"``.
+    assumed : object
+        What is assumed, as JSON.
+    fact : str
+        What the assumption rests on: ``"assumed"`` or ``"file name"``.
+    """
+
+    entry: str
+    assumed: Any
+    fact: str
+
+
+def starting_content(card: ModelCard, given: Path) -> dict[str, Any]:
+    """Return a card with everything that is known, as JSON.
+
+    Parameters
+    ----------
+    card : ModelCard
+        The model.
+    given : Path
+        The file that the user named.
+
+    Returns
+    -------
+    dict of str to object
+        Without guesses; texts for people that nobody has written are empty.
+    """
+    content = as_json(known(card, _KNOWN))
+    told = {"$schema": SCHEMA, **content}
+    empty = {key: "" for key in _TO_FILL if key not in content}
+    metrics = stored(given).get("metrics")
+    return {**told, **empty, **({"metrics": metrics} if metrics else {})}
+
+
+def questions(card: ModelCard, given: Path) -> tuple[Question, ...]:
+    """List what a run has to assume.
+
+    Parameters
+    ----------
+    card : ModelCard
+        The model.
+    given : Path
+        The file that the user named.
+
+    Returns
+    -------
+    tuple of Question
+        Only what makes a difference for this model.
+    """
+    everything = complete(card, given)
+    return tuple(
+        Question(entry, value, card.facts[ROOTS[entry]])
+        for entry in _open(card)
+        if (value := value_at(everything, entry)) is not None
+    )
+
+
+def write_starting(content: dict[str, Any], card: ModelCard, given: Path, *, force: bool) -> Path:
+    """Keep a first card beside its model, or in the user's folder where that is read-only.
+
+    Parameters
+    ----------
+    content : dict
+        JSON.
+    card : ModelCard
+        The model.
+    given : Path
+        The file that the user named.
+    force : bool
+        Replace a card that is there.
+
+    Returns
+    -------
+    Path
+        The JSON file.
+
+    Raises
+    ------
+    ChoiceError
+        When there is a card already.
+    FileFormatError
+        When it cannot be written anywhere.
+    """
+    _refuse_to_replace(own_card_path(user_folder(), given), force)
+    if given.parent != bundled_folder():
+        _refuse_to_replace(given.with_suffix(".json"), force)
+    return keep(content, given, card.sha256)
+
+
+def write_to(content: dict[str, Any], path: Path, *, force: bool) -> Path:
+    """Write a card to a file of the user's choice; errors as for `write_starting`."""
+    _refuse_to_replace(path, force)
+    with atomic(path) as file:
+        file.write(as_text(content).encode())
+    return path
+
+
+def _open(card: ModelCard) -> Iterator[str]:
+    """Yield the entries that are guessed and matter."""
+    for entry, name in ROOTS.items():
+        coloured = card.input.channels in (3, 4, None)
+        if card.facts.get(name) in GUESSES and (name != "colour_order" or coloured):
+            yield entry
+
+
+def _refuse_to_replace(path: Path, force: bool) -> None:
+    if path.exists() and not force:
+        raise ChoiceError(
+            f"'{path}' exists already; change it with 'onnxseg models edit', or replace it with "
+            "--force."
+        )
