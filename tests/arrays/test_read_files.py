@@ -129,9 +129,9 @@ def test_a_pickle_in_an_array_file_is_never_opened(tmp_path):
 @pytest.mark.parametrize(
     ("name", "content", "words"),
     [
-        ("note.png", b"just some text, no picture", "no PNG, JPEG, TIFF or NPY"),
+        ("note.png", b"just some text, no picture", "PNG, JPEG, TIFF, NPY"),
         ("empty.tif", b"", "is empty"),
-        ("short.jpg", b"\xff", "no PNG, JPEG, TIFF or NPY"),
+        ("short.jpg", b"\xff", "PNG, JPEG, TIFF, NPY"),
         ("cut.png", b"\x89PNG\r\n\x1a\n", "cannot be read as PNG"),
         ("cut.jpg", b"\xff\xd8\xff\xe0", "cannot be read as JPEG"),
         ("cut.tif", b"II*\0\x08\0\0\0", "cannot be read as TIFF"),
@@ -172,7 +172,7 @@ def test_a_file_cut_short_is_refused_and_never_half_read(tmp_path, kind, part):
 
 @pytest.mark.parametrize("name", ["missing.png", "."])
 def test_a_missing_file_or_a_folder_is_refused_by_name(tmp_path, name):
-    with pytest.raises(OnnxSegError, match="cannot be opened"):
+    with pytest.raises(OnnxSegError, match=r"cannot be opened|is a folder"):
         read_image(tmp_path / name)
 
 

@@ -7,10 +7,18 @@ import tifffile
 from drawn import mark
 from PIL import Image
 
+from napari_onnxseg.arrays import tiff_read
 from napari_onnxseg.arrays.files import read_image
 from napari_onnxseg.arrays.source import as_stack
 from napari_onnxseg.errors import FileFormatError
 from napari_onnxseg.tiling.region import Region
+
+
+@pytest.fixture(params=["at once", "by region"], autouse=True)
+def how(request, monkeypatch):
+    if request.param == "by region":
+        monkeypatch.setattr(tiff_read, "EAGER_BYTES", -1)
+    return request.param
 
 
 def values(*shape, dtype=np.uint16):
@@ -148,13 +156,12 @@ def test_lzw_is_read_without_further_packages(tmp_path, mode):
 
 
 def test_a_compression_that_cannot_be_read_names_the_package(tmp_path, monkeypatch):
-    picture = Image.fromarray(mark())
-    picture.save(tmp_path / "a.tif", compression="tiff_lzw", save_all=True, append_images=[picture])
+    Image.fromarray(mark()).save(tmp_path / "a.tif", compression="tiff_lzw")
 
     def refuse(*_args, **_choices):
         raise ValueError("<COMPRESSION.LZW: 5> requires the 'imagecodecs' package")
 
-    monkeypatch.setattr(tifffile.TiffPageSeries, "asarray", refuse)
+    monkeypatch.setattr(tiff_read, "_values", refuse)
     with pytest.raises(FileFormatError, match="pip install imagecodecs"):
         read_image(tmp_path / "a.tif")
 

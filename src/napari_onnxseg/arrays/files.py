@@ -1,6 +1,7 @@
 """Image files in and results out: the door to the modules that do it."""
 
-from napari_onnxseg.arrays.read_files import ImageFile, is_image, read_image, read_labels
+from napari_onnxseg.arrays.image_file import ImageFile
+from napari_onnxseg.arrays.read_files import is_image, read_image, read_labels
 from napari_onnxseg.arrays.write_files import (
     ResultKind,
     check_output,

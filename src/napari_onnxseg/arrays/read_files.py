@@ -3,59 +3,19 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass
 from pathlib import Path
 
 import numpy as np
 
-from napari_onnxseg.arrays import pictures, tiffs
+from napari_onnxseg.arrays import ngff_read, pictures, tiff_read
+from napari_onnxseg.arrays.formats import READ, format_of
+from napari_onnxseg.arrays.image_file import ImageFile
 from napari_onnxseg.errors import FileFormatError
 from napari_onnxseg.types import AnyArray
 
-_MAGIC = {
-    b"\x89PNG\r\n\x1a\n": "PNG",
-    b"\xff\xd8\xff": "JPEG",
-    b"II*\0": "TIFF",
-    b"MM\0*": "TIFF",
-    b"II+\0": "TIFF",
-    b"MM\0+": "TIFF",
-    b"\x93NUMPY": "NPY",
-}
-
-
-@dataclass(frozen=True, slots=True)
-class ImageFile:
-    """An image as its file describes it.
-
-    Parameters
-    ----------
-    data : numpy.ndarray
-        The values, colours on the last axis; may be mapped from the file, read-only.
-    axes : str
-        One letter an axis of ``data``: T, Z, C, Y, X, S for colours, Q for unknown ones.
-    rgb : bool
-        Whether the last axis is red, green, blue (and alpha).
-    channel_axis : int or None
-        Axis of channels that are no colours.
-    scale : tuple of float or None
-        World units per pixel, one entry per axis that is no channel; None when unknown.
-    units : tuple of str or None
-        Such as ``"micrometer"``, one per entry of ``scale``.
-    notes : tuple of str
-        Sentences for the user: what of the file was not read.
-    """
-
-    data: AnyArray
-    axes: str
-    rgb: bool = False
-    channel_axis: int | None = None
-    scale: tuple[float, ...] | None = None
-    units: tuple[str, ...] | None = None
-    notes: tuple[str, ...] = ()
-
 
 def is_image(path: str | Path) -> bool:
-    """Tell by its first bytes whether a file is one that `read_image` knows.
+    """Tell by content whether `read_image` knows a file, or a folder that is one image.
 
     Parameters
     ----------
@@ -65,28 +25,28 @@ def is_image(path: str | Path) -> bool:
     Returns
     -------
     bool
-        False for other files, folders, and what cannot be opened.
+        True for zarr stores too; False for other folders, and what cannot be opened.
     """
     try:
-        _format_of(Path(path))
+        return format_of(Path(path)) in _READERS
     except FileFormatError:
         return False
-    return True
 
 
 def read_image(path: str | Path) -> ImageFile:
-    """Read a PNG, JPEG, TIFF, OME-TIFF or NPY file.
+    """Read or open a PNG, JPEG, TIFF, OME-TIFF, NPY or OME-Zarr image.
 
     Parameters
     ----------
     path : str or Path
-        The file; its content decides what it is, not its name.
+        The file or store; its content decides what it is, not its name.
 
     Returns
     -------
     ImageFile
         Values with their axes and pixel size. JPEG pictures are upright by their EXIF
-        tag, palettes are resolved, CMYK is turned into RGB, 16 bits stay 16 bits.
+        tag, palettes are resolved, CMYK is turned into RGB, 16 bits stay 16 bits. Large
+        images are not read yet: their data reads what it is asked for.
 
     Raises
     ------
@@ -94,8 +54,12 @@ def read_image(path: str | Path) -> ImageFile:
         When the file is missing, damaged, or of another kind.
     """
     path = Path(path)
-    kind = _format_of(path)
-    return _reading(path, kind, {"TIFF": _tiff, "NPY": _npy}.get(kind, _picture))
+    kind = format_of(path)
+    if kind not in _READERS:
+        raise FileFormatError(
+            f"'{path}' is no image of a format that is known, whatever its name says; {READ} are."
+        )
+    return _reading(path, kind, _READERS[kind])
 
 
 def read_labels(path: str | Path) -> ImageFile:
@@ -117,32 +81,16 @@ def read_labels(path: str | Path) -> ImageFile:
         When the file is missing, damaged, or of another kind.
     """
     path = Path(path)
-    if _format_of(path) != "PNG":
+    if format_of(path) != "PNG":
         return read_image(path)
     return _reading(path, "PNG", lambda file: _picture(file, indices=True))
-
-
-def _format_of(path: Path) -> str:
-    """Return the format that a file's first bytes tell."""
-    try:
-        with open(path, "rb") as file:
-            start = file.read(8)
-    except OSError as fault:
-        raise FileFormatError(f"'{path}' cannot be opened: {fault.strerror or fault}.") from fault
-    for magic, kind in _MAGIC.items():
-        if start.startswith(magic):
-            return kind
-    raise FileFormatError(
-        f"'{path}' is {'empty' if not start else 'no PNG, JPEG, TIFF or NPY file'}, whatever its "
-        "name says; save the image in one of these four formats."
-    )
 
 
 def _reading(path: Path, kind: str, reader: Callable[[Path], ImageFile]) -> ImageFile:
     """Read a file and say in one sentence when it cannot be read."""
     try:
         return reader(path)
-    except MemoryError:
+    except (MemoryError, FileFormatError):
         raise
     except Exception as fault:  # decoders raise whatever a damaged file leads them to
         reason = " ".join(str(fault).split()).rstrip(".") or type(fault).__name__
@@ -169,19 +117,22 @@ def _picture(path: Path, indices: bool = False) -> ImageFile:
 
 def _tiff(path: Path) -> ImageFile:
     """Read a TIFF."""
-    values, axes, about = tiffs.read_tiff(path)
-    rgb, sizes = about["rgb"], about["sizes"]
-    channel = None if rgb else next((axes.index(a) for a in "SC" if a in axes), None)
-    kept = axes[:-1] if rgb else "".join(a for i, a in enumerate(axes) if i != channel)
-    placed = [sizes.get(letter, (1.0, "pixel")) for letter in kept]
+    image = tiff_read.read_tiff(path)
+    channel = tiff_read.channel_of(image.axes, rgb=image.rgb)
+    colours = len(image.axes) - 1 if image.rgb else channel
+    kept = "".join(a for i, a in enumerate(image.axes) if i != colours)
+    placed = [image.sizes.get(letter, (1.0, "pixel")) for letter in kept]
     return ImageFile(
-        values,
-        axes,
-        rgb=rgb,
+        image.values,
+        image.axes,
+        rgb=image.rgb,
         channel_axis=channel,
-        scale=tuple(size for size, _ in placed) if sizes else None,
-        units=tuple(unit for _, unit in placed) if sizes else None,
-        notes=tuple(about["notes"]),
+        scale=tuple(size for size, _ in placed) if image.sizes else None,
+        units=tuple(unit for _, unit in placed) if image.sizes else None,
+        notes=image.notes,
+        levels=image.levels,
+        nodata=image.nodata,
+        world=image.world,
     )
 
 
@@ -189,3 +140,12 @@ def _npy(path: Path) -> ImageFile:
     """Map a numpy array, never running code from the file."""
     values: AnyArray = np.load(path, mmap_mode="r", allow_pickle=False)
     return ImageFile(values, "YX"[-values.ndim :].rjust(values.ndim, "Q") if values.ndim else "")
+
+
+_READERS: dict[str, Callable[[Path], ImageFile]] = {
+    "PNG": _picture,
+    "JPEG": _picture,
+    "TIFF": _tiff,
+    "NPY": _npy,
+    "ZARR": ngff_read.read_zarr,
+}
