@@ -219,11 +219,17 @@ def test_a_card_can_say_what_a_picture_is_brought_to(tmp_path):
 @pytest.mark.parametrize(
     ("sizing", "message"),
     [
-        ({"keep_aspect": True}, "'sizing' needs 'side_px'"),
-        ({"side_px": 64, "keep_aspect": "yes"}, "'keep_aspect' that is true or false"),
-        ({"side_px": 0}, "'side_px' must be a whole number above 0"),
-        ({"side_px": 64, "multiple": 1.5}, "'multiple' must be a whole number above 0"),
-        ({"side_px": 64, "side": 3}, "'side' is not an entry of 'sizing'"),
+        ({"keep_aspect": True}, "'input.sizing.side_px' is missing"),
+        (
+            {"side_px": 64, "keep_aspect": "yes"},
+            "'input.sizing.keep_aspect' is .*; allowed is true or false",
+        ),
+        ({"side_px": 0}, "'input.sizing.side_px' is .*; allowed is a whole number from 1"),
+        (
+            {"side_px": 64, "multiple": 1.5},
+            "'input.sizing.multiple' is .*; allowed is a whole number from 1",
+        ),
+        ({"side_px": 64, "side": 3}, "'side' is not an entry of 'input.sizing'"),
     ],
 )
 def test_a_size_that_is_not_allowed_is_named(tmp_path, sizing, message):
