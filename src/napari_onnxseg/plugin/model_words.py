@@ -4,36 +4,30 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from html import escape
-from math import prod
 
-from napari_onnxseg.cards.card import ClassInfo, Geometry, ModelCard, ObjectRule, Sizing, TensorSpec
+from napari_onnxseg.cards.card import ClassInfo, Head, ModelCard
 from napari_onnxseg.cards.catalog import ModelSummary
 from napari_onnxseg.cards.offers import Offer
 from napari_onnxseg.cards.save import GUESSES
-from napari_onnxseg.plugin.words import numbers_words
+from napari_onnxseg.cards.words import (
+    DOES,
+    ORIGINS,
+    SCORES,
+    after_words,
+    head_words,
+    object_words,
+    pixel_words,
+    sizing_words,
+    suggested_words,
+    tensor_words,
+    tiles_words,
+)
 
-TASKS = {"semantic": "Segment", "matting": "Cut out"}
+TASKS = {"semantic": "Segment", "matting": "Cut out", "image": "Image"}
 """What a task is called, in a word."""
 
 PLACES = {"bundled": "bundled", "user": "mine", "downloadable": "to download"}
 """Where a model of the catalogue is, in a word."""
-
-ORIGINS = {
-    "user": "set by you",
-    "card": "from its card",
-    "package": "from its package",
-    "metadata": "from its metadata",
-    "file name": "a guess by the file name",
-    "graph": "from the graph",
-    "assumed": "a guess",
-}
-"""Where a fact came from."""
-
-_SCORES = {
-    "logits": "logits, made probabilities by us",
-    "probabilities": "probabilities",
-    "labels": "class numbers",
-}
 
 
 @dataclass(frozen=True, slots=True)
@@ -71,20 +65,24 @@ def card_rows(card: ModelCard) -> list[Row]:
     list of Row
         Without those that have nothing to say.
     """
-    geometry = card.geometry
     colours = card.colour_order if card.input.channels in (3, 4) else ""
     rows = (
-        _fact(card, "task", "Task", _task(card)),
+        _fact(card, "task", "Task", DOES[card.task]),
         _row("Classes", _classes(card), _origin(card, "classes") if card.classes else ""),
         _fact(card, "normalization", "Intensities", _sentence(card.normalization.words())),
         _fact(card, "colour_order", "Colours", colours),
-        _fact(card, "scores", "Gives", _sentence(_SCORES[card.scores])),
-        _row("Objects", escape(_objects(card.objects))),
-        _fact(card, "sizing", "Brought to", _sizing(card.sizing)),
-        _fact(card, "input", "Input", _tensor(card.input)),
-        _fact(card, "output", "Output", _tensor(card.output)),
-        _fact(card, "geometry", "Tiles", _tiles(card)),
-        _row("Memory", f"about {geometry.bytes_per_px:,.0f} bytes a pixel at work"),
+        _fact(card, "scores", "Gives", _sentence(SCORES[card.scores])),
+        _fact(card, "channels", "Channels", ", ".join(card.channels)),
+        _fact(card, "after", "Then", _sentence(after_words(card.heads[0]))),
+        _fact(card, "objects", "Objects", _sentence(object_words(card.objects))),
+        *(_row("Also gives", escape(_head(head))) for head in card.others),
+        _fact(card, "sizing", "Brought to", sizing_words(card.sizing)),
+        _fact(card, "pixel_size", "Pixels", pixel_words(card.pixel_size)),
+        _fact(card, "suggested", "Suggested", _sentence(suggested_words(card.suggested))),
+        _fact(card, "input", "Input", _sentence(tensor_words(card.input))),
+        _fact(card, "output", "Output", _sentence(tensor_words(card.output))),
+        _fact(card, "geometry", "Tiles", tiles_words(card)),
+        _row("Memory", f"about {card.geometry.bytes_per_px:,.0f} bytes a pixel at work"),
         _row("Licence", escape(card.licence or "not stated")),
         _row("Made by", escape(card.origin)),
         _row("File", escape(str(card.path))),
@@ -110,7 +108,7 @@ def offer_rows(offer: Offer, kept_in: str) -> list[Row]:
     """
     forbidden = "No commercial use. " if offer.non_commercial else ""
     return [
-        Row("Task", _DOES[offer.task]),
+        Row("Task", DOES[offer.task]),
         Row("Size", megabytes(offer.size_bytes) or "not known before the download"),
         Row("Licence", escape(forbidden + offer.licence)),
         Row("Made by", escape(offer.origin)),
@@ -160,12 +158,6 @@ def megabytes(size_bytes: int | None) -> str:
     return f"{size:.1f} MB" if size < 10 else f"{size:,.0f} MB"
 
 
-_DOES = {
-    "semantic": "Gives each pixel a class",
-    "matting": "Cuts out one subject",
-}
-
-
 def _row(label: str, text: str, origin: str = "") -> Row:
     return Row(label, text, ORIGINS.get(origin, origin), origin in GUESSES)
 
@@ -182,8 +174,8 @@ def _sentence(text: str) -> str:
     return text[:1].upper() + text[1:]
 
 
-def _task(card: ModelCard) -> str:
-    return _DOES[card.task]
+def _head(head: Head) -> str:
+    return f"{head.name}: {head_words(head)}"
 
 
 def _classes(card: ModelCard) -> str:
@@ -194,51 +186,3 @@ def _classes(card: ModelCard) -> str:
 def _class(entry: ClassInfo) -> str:
     chip = f"<span style='color: {entry.colour}'>■</span>" if entry.colour else "□"
     return f"<span style='white-space: nowrap'>{chip}&nbsp;{escape(entry.name)}</span>"
-
-
-def _objects(rule: ObjectRule | None) -> str:
-    if rule is None:
-        return ""
-    return (
-        f"{_sentence(rule.method)}: seeds above {rule.seed_threshold:g}, foreground above "
-        f"{rule.foreground_threshold:g}, at least {rule.min_area_px} px"
-    )
-
-
-def _sizing(sizing: Sizing | None) -> str:
-    if sizing is None:
-        return ""
-    shape = "on the shorter side" if sizing.keep_aspect else "square"
-    return f"{sizing.side_px} px {shape}"
-
-
-def _tensor(tensor: TensorSpec) -> str:
-    """Return name, type and sizes of a tensor."""
-    sides = " × ".join("any" if side is None else str(side) for side in tensor.sides)
-    size = "any size" if set(tensor.sides) == {None} else f"{sides} px"
-    channels = "any channels" if tensor.channels is None else f"{tensor.channels} channels"
-    channels = channels.removesuffix("s") if tensor.channels == 1 else channels
-    batch = "" if tensor.batch is None else f", {tensor.batch} at a time"
-    kind = f"{tensor.dtype} {tensor.layout}"
-    return f"{_sentence(channels)}, {size}{batch} ({tensor.name}: {kind})"
-
-
-def _tiles(card: ModelCard) -> str:
-    """Return in words whether tiles equal the whole picture."""
-    geometry = card.geometry
-    if card.task == "matting":
-        return "None: the whole picture is brought to the size of the model"
-    scaled = _ratio(geometry)
-    if not geometry.exact:
-        why = "; ".join(geometry.breakers)
-        return f"Blended where they meet, because exact ones are impossible: {why}{scaled}"
-    return (
-        f"Equal the whole picture exactly, with a halo of {numbers_words(geometry.halo)} px "
-        f"and sides in multiples of {numbers_words(geometry.multiple)} px{scaled}"
-    )
-
-
-def _ratio(geometry: Geometry) -> str:
-    if prod(geometry.ratio) == 1:
-        return ""
-    return f"; the answer has {' × '.join(map(str, geometry.ratio))} pixels for one of the picture"
