@@ -163,6 +163,7 @@ NORMALIZATIONS = st.none() | st.one_of(
         per_channel=st.booleans(),
     ),
     st.builds(Normalization, st.just("mean_std"), mean=st.just((0.1,)), std=st.just((0.2,))),
+    st.builds(Normalization, st.just("steps"), steps=CHAINS.filter(bool)),
 )
 SUGGESTED = st.none() | st.builds(
     Suggested, SIDES, st.none() | SIDES, st.none() | st.floats(0.1, 0.9)
