@@ -12,7 +12,7 @@ from fakes import Threshold
 from napari.components import ViewerModel
 
 from napari_onnxseg.cards.card import ModelCard
-from napari_onnxseg.plugin import choosers, sections
+from napari_onnxseg.plugin import card_jobs, choosers, sections
 from napari_onnxseg.plugin.matting_widget import CUT_OUT, MattingForm
 from napari_onnxseg.plugin.panel import Panel
 from napari_onnxseg.plugin.semantic_widget import SEGMENT, SegmentForm
@@ -61,7 +61,7 @@ class Desk:
         return partial(steps, predictor=self.predictor)
 
     def _open(self, make: Callable[[Any], Panel], card: ModelCard, viewer: Any) -> Panel:
-        self.monkeypatch.setattr(sections, "load_card", lambda model: card)
+        self.monkeypatch.setattr(card_jobs, "known_model", lambda model, cancel: card)
         self.monkeypatch.setattr(sections, "devices", lambda: ("auto", "cpu"))
         self.monkeypatch.setattr(choosers, "list_models", lambda: (_Summary(card),))
         panel = make(viewer or self.viewer)

@@ -12,7 +12,7 @@ from napari.layers import Labels
 from qtpy.QtWidgets import QFormLayout
 from superqt import QCollapsible
 
-from napari_onnxseg.plugin import keys, sections
+from napari_onnxseg.plugin import card_jobs, keys, sections
 from napari_onnxseg.plugin.matting_widget import MattingWidget
 from napari_onnxseg.plugin.semantic_widget import SegmentWidget
 
@@ -28,7 +28,7 @@ def viewer(make_napari_viewer):
 @pytest.fixture
 def toy(monkeypatch):
     """Read cards without files, for tests that run no model."""
-    monkeypatch.setattr(sections, "load_card", lambda model: card())
+    monkeypatch.setattr(card_jobs, "known_model", lambda model, cancel: card())
     monkeypatch.setattr(sections, "devices", lambda: ("auto", "cpu"))
 
 

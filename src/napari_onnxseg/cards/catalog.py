@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Literal
 
-from napari_onnxseg.cards.card import Task
+from napari_onnxseg.cards.card import ClassInfo, Task
 from napari_onnxseg.cards.description import Description
 from napari_onnxseg.cards.layers import layered
 from napari_onnxseg.cards.native import is_card, read_description
@@ -42,6 +42,8 @@ class ModelSummary:
         Its terms.
     source : {"bundled", "user", "downloadable"}
         Whether it came with the package, is in the user's folder, or can be brought there.
+    classes : tuple of ClassInfo
+        As on the card; empty without one.
     """
 
     name: str
@@ -52,6 +54,7 @@ class ModelSummary:
     size_bytes: int | None
     licence: str
     source: Source
+    classes: tuple[ClassInfo, ...] = ()
 
 
 def bundled_folder() -> Path:
@@ -183,4 +186,5 @@ def _summary(path: Path, source: Source) -> ModelSummary | None:
         size_bytes=path.stat().st_size,
         licence=told.licence,
         source=source,
+        classes=told.classes,
     )

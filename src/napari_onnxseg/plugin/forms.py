@@ -7,7 +7,7 @@ from typing import Any
 
 from qtpy.QtCore import QObject, Qt, QTimer
 from qtpy.QtGui import QIcon
-from qtpy.QtWidgets import QFormLayout, QFrame, QHBoxLayout, QScrollArea, QWidget
+from qtpy.QtWidgets import QFormLayout, QFrame, QHBoxLayout, QScrollArea, QVBoxLayout, QWidget
 from superqt import QCollapsible
 
 
@@ -158,6 +158,27 @@ def scrolled(body: QWidget) -> QScrollArea:
     area.setHorizontalScrollBarPolicy(Qt.ScrollBarPolicy.ScrollBarAlwaysOff)
     area.setWidget(body)
     return area
+
+
+def on_top(part: QWidget) -> QWidget:
+    """Keep a part at the top of whatever room there is.
+
+    Parameters
+    ----------
+    part : QWidget
+        As high as it needs to be.
+
+    Returns
+    -------
+    QWidget
+        Holds it.
+    """
+    holder = QWidget()
+    column = QVBoxLayout(holder)
+    column.setContentsMargins(0, 0, 6, 0)
+    column.addWidget(part)
+    column.addStretch(1)
+    return holder
 
 
 def later(owner: QObject, wait_ms: int, action: Callable[[], None]) -> QTimer:

@@ -13,27 +13,27 @@ from napari_onnxseg.cards.card import ModelCard
 from napari_onnxseg.cards.catalog import ModelSummary, user_folder
 from napari_onnxseg.cards.download import address
 from napari_onnxseg.cards.offers import offer
-from napari_onnxseg.errors import FileFormatError, ImageError, OnnxSegError
+from napari_onnxseg.errors import FileFormatError, OnnxSegError
 from napari_onnxseg.graph.findings import Report
 from napari_onnxseg.plugin import ask
 from napari_onnxseg.plugin.card_editor import CardEditor
+from napari_onnxseg.plugin.card_jobs import background, saving
 from napari_onnxseg.plugin.catalogue import CATALOGUE
 from napari_onnxseg.plugin.keys import widgets
 from napari_onnxseg.plugin.layers import named_channel_axis
 from napari_onnxseg.plugin.model_jobs import (
     Trial,
     adding,
-    background,
     checking,
     downloading,
     mending,
-    saving,
     trying,
 )
 from napari_onnxseg.plugin.report_window import ReportWindow
 from napari_onnxseg.plugin.report_words import mended_text
 from napari_onnxseg.plugin.results import insert_above
 from napari_onnxseg.plugin.terms_dialog import TermsDialog
+from napari_onnxseg.plugin.trying import active_image, refuse_volumes
 from napari_onnxseg.plugin.visible import visible_part
 from napari_onnxseg.runtime.session import devices_of, release
 
@@ -66,8 +66,8 @@ class ModelActions(QObject):
 
     @property
     def card(self) -> ModelCard | None:
-        """Its card, once it has been read."""
-        return self._widget.card
+        """Its card, once it has been read, with the answers that are selected."""
+        return self._widget.questions.card or self._widget.card
 
     def enable(self) -> None:
         """Let only those buttons be pressed that can do something."""
@@ -124,9 +124,9 @@ class ModelActions(QObject):
         assert layer is not None
         assert card is not None
         assert summary is not None
-        axis = self._channel_axis(layer)
+        axis = self.channel_axis(layer)
         try:
-            _refuse_volumes(card)
+            refuse_volumes(card)
             part = visible_part(layer, self._widget.viewer, channel_axis=axis, limit_px=TEST_PX)
         except OnnxSegError as error:
             self._say(str(error), wrong=True)
@@ -205,10 +205,9 @@ class ModelActions(QObject):
 
     def _image(self) -> Image | None:
         """Return the active layer when it is an image."""
-        layer = self._widget.viewer.layers.selection.active
-        return layer if isinstance(layer, Image) else None
+        return active_image(self._widget.viewer)
 
-    def _channel_axis(self, layer: Image) -> int | None:
+    def channel_axis(self, layer: Image) -> int | None:
         """Return the channel axis that an open widget has for a layer, else the named one."""
         for panel in reversed(widgets(self._widget.viewer)):
             rows = getattr(panel, "image", None)
@@ -255,14 +254,6 @@ class ModelActions(QObject):
 
     def _say(self, text: str, *, wrong: bool = False) -> None:
         self._widget.foot.show_status(text, wrong=wrong)
-
-
-def _refuse_volumes(card: ModelCard) -> None:
-    if card.input.spatial_ndim != 2:
-        raise ImageError(
-            f"'{card.name}' takes volumes, and only models for planes can be run; "
-            "choose a model for planes."
-        )
 
 
 def _delete(name: str) -> None:

@@ -4,14 +4,13 @@ from __future__ import annotations
 
 from collections.abc import Callable, Generator
 from dataclasses import dataclass, replace
-from functools import partial
 from pathlib import Path
 from typing import Any
 
 from napari.layers import Layer
 from qtpy.QtCore import QObject, Signal
 
-from napari_onnxseg.arrays.source import ImageStack, as_stack
+from napari_onnxseg.arrays.source import as_stack
 from napari_onnxseg.cards.add import add
 from napari_onnxseg.cards.card import ModelCard
 from napari_onnxseg.cards.download import download
@@ -23,11 +22,13 @@ from napari_onnxseg.errors import OnnxSegError
 from napari_onnxseg.graph.findings import Report
 from napari_onnxseg.graph.subject import Wanted
 from napari_onnxseg.pipeline.cancel import Cancel
-from napari_onnxseg.pipeline.job import MatteJob, Progress, SegmentJob
+from napari_onnxseg.pipeline.job import Progress
+from napari_onnxseg.pipeline.known import known_model
 from napari_onnxseg.plugin.layers import Placement
 from napari_onnxseg.plugin.matting_widget import CUT_OUT
 from napari_onnxseg.plugin.semantic_widget import SEGMENT
 from napari_onnxseg.plugin.task import Task
+from napari_onnxseg.plugin.trying import job_for
 from napari_onnxseg.plugin.visible import Part
 from napari_onnxseg.plugin.worker import Outcome, Run, Steps, Watch
 from napari_onnxseg.runtime.compare import mend_beside
@@ -35,9 +36,6 @@ from napari_onnxseg.runtime.verdict import judge
 
 TASKS = {"semantic": SEGMENT, "matting": CUT_OUT}
 """How models of each task are tried."""
-
-TEST_GROUND = "#00a0e0"
-"""Colour behind a subject that is cut out to try a model, so that its edge can be judged."""
 
 
 class Jobs(QObject):
@@ -188,31 +186,17 @@ class Trial:
         return self.task.words(self.result)
 
 
-def reading(model: str | Path, _cancel: Cancel) -> Steps:
-    """Read a card; a generator of no steps."""
-    yield from ()
-    return load_card(model)
-
-
 def adding(path: Path, _cancel: Cancel) -> Steps:
     """Copy a model into the user's folder, and read it there."""
     place: Path = yield from _as_progress(add(path))
-    return place, load_card(place)
+    return place, known_model(place)
 
 
 def downloading(offered: Offer, accepted: bool, _cancel: Cancel) -> Steps:
     """Bring a published model into the user's folder, and read it there."""
     story = download(offered, accept_non_commercial=accepted)
     place: Path = yield from _as_progress(story)
-    return place, load_card(place)
-
-
-def saving(card: ModelCard, model: Path, _cancel: Cancel) -> Steps:
-    """Write an edited card, and read the model anew to be sure that it is understood."""
-    yield Progress(0, 1, stage="saving")
-    place = save_card(card, model)
-    load_card(model)
-    return place
+    return place, known_model(place)
 
 
 def checking(path: Path, card: ModelCard | None, _cancel: Cancel) -> Steps:
@@ -240,36 +224,10 @@ def trying(
     read = part.read()
     stack = as_stack(read.source.data, channel_axis=channel_axis, rgb=read.source.rgb)
     task = TASKS[card.task]
-    job = _job(card, model, stack)
+    job = job_for(card, model, stack)
     result = yield from task.steps(stack, job, card=card, cancel=cancel)
     axes = stack.result_axes
     return Trial(task, result, Placement(read.source, axes, (None,) * len(axes)))
-
-
-def background(work: Callable[..., Steps], *given: Any) -> Callable[[Cancel], Steps]:
-    """Bind what a job needs, so that only the switch that ends it is missing.
-
-    Parameters
-    ----------
-    work : callable
-        One of the generators here.
-    *given
-        Its first arguments.
-
-    Returns
-    -------
-    callable
-        As `Jobs.start` takes it.
-    """
-    return partial(work, *given)
-
-
-def _job(card: ModelCard, model: Path, stack: ImageStack) -> SegmentJob | MatteJob:
-    """Return a run with no choices but what the stack needs."""
-    where: dict[str, Any] = {"channel_axis": stack.channel_axis, "rgb": stack.rgb}
-    if card.task == "semantic":
-        return SegmentJob(model, **where)
-    return MatteJob(model, background=TEST_GROUND, **where)
 
 
 def _wanted(card: ModelCard | None) -> Wanted | None:

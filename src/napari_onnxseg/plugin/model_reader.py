@@ -13,9 +13,10 @@ from qtpy.QtWidgets import QDockWidget
 
 from napari_onnxseg.cards.card import ModelCard
 from napari_onnxseg.cards.catalog import SUFFIXES
+from napari_onnxseg.plugin.card_jobs import background
 from napari_onnxseg.plugin.catalogue import CATALOGUE
 from napari_onnxseg.plugin.keys import widgets
-from napari_onnxseg.plugin.model_jobs import adding, background
+from napari_onnxseg.plugin.model_jobs import adding
 from napari_onnxseg.plugin.panel import Panel
 from napari_onnxseg.plugin.words import error_words
 from napari_onnxseg.plugin.worker import Outcome, Watch

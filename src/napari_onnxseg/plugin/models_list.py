@@ -28,6 +28,9 @@ SUMMARY, LINE, SIZE = (Qt.ItemDataRole.UserRole + number for number in range(3))
 HEADERS = {False: "On this computer", True: "To download"}
 PAD_X, PAD_Y = 8, 5
 
+CHIPS, CHIP_PX, CHIP_STEP = 8, 9, 12
+"""Colours shown of a model at most, side of each, and from one to the next."""
+
 
 class ModelsList(QListWidget):
     """Models on this computer, then those that can be brought there."""
@@ -152,6 +155,17 @@ class _TwoLines(QStyledItemDelegate):
         painter.setBrush(colour)
         painter.drawRoundedRect(option.rect.adjusted(0, 1, 0, -1), 3, 3)
 
+    def _chips(self, painter: QPainter, area: QRect, base: int, colours: Sequence[str]) -> None:
+        """Draw the colours of the classes at the right of the second line."""
+        painter.save()
+        painter.setRenderHint(QPainter.RenderHint.Antialiasing)
+        painter.setPen(Qt.PenStyle.NoPen)
+        for number, colour in enumerate(reversed(colours)):
+            left = area.right() - CHIP_STEP * number - CHIP_PX
+            painter.setBrush(QColor(colour))
+            painter.drawRoundedRect(left, base - CHIP_PX, CHIP_PX, CHIP_PX, 2, 2)
+        painter.restore()
+
     def _lines(self, painter: QPainter, area: QRect, index: QModelIndex, dim: QColor) -> None:
         """Draw title, size and second line, shortened where there is no room."""
         bold = QFont(painter.font())
@@ -166,7 +180,10 @@ class _TwoLines(QStyledItemDelegate):
         painter.setFont(plain)
         painter.setPen(dim)
         painter.drawText(area.right() - metrics.horizontalAdvance(size), top, size)
-        line = _elided(metrics, index.data(LINE), area.width())
+        chips = [entry.colour for entry in index.data(SUMMARY).classes if entry.colour]
+        self._chips(painter, area, top + metrics.height(), chips[:CHIPS])
+        room = area.width() - CHIP_STEP * len(chips[:CHIPS]) - (PAD_X if chips else 0)
+        line = _elided(metrics, index.data(LINE), room)
         painter.drawText(area.left(), top + metrics.height(), line)
 
 
@@ -181,7 +198,8 @@ def _entry(summary: ModelSummary) -> QListWidgetItem:
     item.setData(SUMMARY, summary)
     item.setData(LINE, _line(summary))
     item.setData(SIZE, megabytes(summary.size_bytes))
-    item.setToolTip(summary.name)
+    names = [entry.name for entry in summary.classes if entry.colour]
+    item.setToolTip("\n".join([summary.name, *names[:CHIPS]]))
     return item
 
 

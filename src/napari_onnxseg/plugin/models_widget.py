@@ -12,19 +12,28 @@ from napari_onnxseg.cards.card import ModelCard
 from napari_onnxseg.cards.catalog import ModelSummary, list_models, user_folder
 from napari_onnxseg.cards.offers import offer
 from napari_onnxseg.pipeline.job import Progress
+from napari_onnxseg.plugin.card_jobs import background, reading
 from napari_onnxseg.plugin.catalogue import CATALOGUE
-from napari_onnxseg.plugin.forms import later
+from napari_onnxseg.plugin.forms import later, on_top, scrolled
+from napari_onnxseg.plugin.glimpses import View, view_of
 from napari_onnxseg.plugin.model_actions import ModelActions
 from napari_onnxseg.plugin.model_details import ModelDetails
-from napari_onnxseg.plugin.model_jobs import Jobs, background, reading
+from napari_onnxseg.plugin.model_jobs import Jobs
 from napari_onnxseg.plugin.model_words import card_rows, offer_rows
 from napari_onnxseg.plugin.models_foot import ModelsFoot
 from napari_onnxseg.plugin.models_list import ModelsList
+from napari_onnxseg.plugin.questions import Questions
 from napari_onnxseg.plugin.ties import Ties
+from napari_onnxseg.plugin.trying import active_image
 from napari_onnxseg.plugin.words import error_words
 from napari_onnxseg.plugin.worker import Outcome, Watch
 
 MINIMUM_WIDTH_PX = 340
+
+SCROLL_BAR_PX = 20
+
+QWIDGETSIZE_MAX = (1 << 24) - 1
+"""Qt's word for a height without limit."""
 
 
 class ModelsWidget(QWidget):
@@ -91,18 +100,29 @@ class ModelsWidget(QWidget):
         """Make the parts and put them under each other."""
         self.setMinimumWidth(MINIMUM_WIDTH_PX)
         self.models, self.details = ModelsList(), ModelDetails()
+        self.questions = Questions(self._view)
         self.foot = ModelsFoot()
         self.jobs = Jobs(self)
         self.actions = ModelActions(self)
         parts = QSplitter(Qt.Orientation.Vertical)
         parts.setChildrenCollapsible(False)
         parts.addWidget(self.models)
-        parts.addWidget(self.details)
+        parts.addWidget(self._pane())
         parts.setStretchFactor(0, 2)
         parts.setStretchFactor(1, 3)
         column = QVBoxLayout(self)
         column.addWidget(parts, 1)
         column.addWidget(self.foot)
+
+    def _pane(self) -> QWidget:
+        """Put the questions above what is known; while they are open they take its place."""
+        pane = QWidget()
+        column = QVBoxLayout(pane)
+        column.setContentsMargins(0, 0, 0, 0)
+        self._asking = scrolled(on_top(self.questions))
+        column.addWidget(self._asking, 1)
+        column.addWidget(self.details, 1)
+        return pane
 
     def _connect(self) -> None:
         """Connect the parts to each other."""
@@ -112,6 +132,8 @@ class ModelsWidget(QWidget):
         self.jobs.failed.connect(self._on_failed)
         self.jobs.cancelled.connect(self._on_cancelled)
         self.foot.cancel.clicked.connect(self.jobs.cancel)
+        self.questions.kept.connect(self.actions.save)
+        self.questions.changed.connect(self._on_answer)
         CATALOGUE.changed.connect(self._on_catalogue)
 
     def _enter(self) -> None:
@@ -121,6 +143,7 @@ class ModelsWidget(QWidget):
             active = self.viewer.layers.selection.events.active
             self._ties.connect(active, self._on_active)
             self._ties.on_undo(partial(Jobs.leave, self.jobs))
+            self._ties.on_undo(self.questions.glimpses.stop)
 
     def _leave(self) -> None:
         """Let go of the viewer and stop."""
@@ -131,6 +154,18 @@ class ModelsWidget(QWidget):
     def _on_active(self, *_: object) -> None:
         """Offer a test only where there is an image."""
         self.actions.enable()
+        self.questions.look_later()
+
+    def _view(self) -> View | None:
+        """Return what the questions about a model may look at."""
+        layer = active_image(self.viewer)
+        if layer is None or self.card is None or self._ties is None:
+            return None
+        return view_of(layer, self.viewer, self.actions.channel_axis(layer), self.card)
+
+    def _on_answer(self) -> None:
+        """Show what is known, once the questions are put off."""
+        self._show()
 
     def _on_catalogue(self, _name: str) -> None:
         """List the models anew, once this event is over."""
@@ -155,11 +190,15 @@ class ModelsWidget(QWidget):
         self.actions.enable()
 
     def _show(self, error: BaseException | None = None) -> None:
-        """Show what is known of the selected model."""
+        """Show what is known of the selected model, or ask what is not."""
         summary, card = self.summary, self.card
+        if self.questions.given is not card:
+            self.questions.show_card(card)
+        self._show_questions()
         if summary is None:
             self.details.show_model("No models", "Add a file to begin.")
         elif card is not None:
+            card = self.questions.card or card
             self.details.show_model(card.title, card.description, card_rows(card), card.notes)
         elif summary.source == "downloadable":
             rows = offer_rows(offer(summary.name), str(user_folder()))
@@ -168,6 +207,14 @@ class ModelsWidget(QWidget):
             told = () if error is None else (error_words(error),)
             words = "Reading the model …" if self.is_reading else summary.description
             self.details.show_model(summary.title, words, (), told)
+
+    def _show_questions(self) -> None:
+        """Give the questions the room of the details while they are open, else a line."""
+        asked = self.questions
+        self.details.setVisible(not asked.is_open)
+        self._asking.setVisible(asked.has_questions)
+        line = asked.line.heightForWidth(self._asking.width() - SCROLL_BAR_PX)
+        self._asking.setMaximumHeight(QWIDGETSIZE_MAX if asked.is_open else line)
 
     def _on_jobs(self) -> None:
         """Show whether something is in progress."""

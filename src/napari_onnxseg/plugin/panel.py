@@ -5,27 +5,24 @@ from __future__ import annotations
 from functools import partial
 from typing import Any
 
-from napari.utils.notifications import (
-    ErrorNotification,
-    notification_manager,
-    show_error,
-    show_warning,
-)
+from napari.utils.notifications import show_warning
 from qtpy.QtCore import QEvent
 from qtpy.QtWidgets import QVBoxLayout, QWidget
 
 from napari_onnxseg.cards.card import ModelCard
 from napari_onnxseg.errors import OnnxSegError
-from napari_onnxseg.pipeline.job import Progress
+from napari_onnxseg.plugin.announce import announce
 from napari_onnxseg.plugin.foot import Foot
 from napari_onnxseg.plugin.forms import align, form, later, scrolled
+from napari_onnxseg.plugin.glimpses import View, view_of
 from napari_onnxseg.plugin.keys import bind_keys, drop, use
+from napari_onnxseg.plugin.questions import Questions
 from napari_onnxseg.plugin.results import insert_above
 from napari_onnxseg.plugin.sections import ImageRows, ModelRows
 from napari_onnxseg.plugin.task import Ready, Task, TaskForm
 from napari_onnxseg.plugin.ties import Ties
 from napari_onnxseg.plugin.words import error_words
-from napari_onnxseg.plugin.worker import Outcome, Run
+from napari_onnxseg.plugin.worker import Outcome, Run, stop_all
 
 PLAN_DELAY_MS = 120
 """Quiet time after a change before the plan is made anew."""
@@ -132,6 +129,8 @@ class Panel(QWidget):
         column.addLayout(rows)
         self.image = ImageRows(self.viewer, rows, self)
         self.model = ModelRows(self.task.name, rows, self)
+        self.questions = Questions(self._view)
+        rows.addRow(self.questions)
         fold = self.choices.build(rows)
         fold.toggled.connect(self._tidy.start)
         column.addWidget(fold)
@@ -147,6 +146,10 @@ class Panel(QWidget):
         self.image.changed.connect(self._delay.start)
         self.choices.changed.connect(self._delay.start)
         self.model.changed.connect(self._on_model)
+        self.image.changed.connect(self.questions.look_later)
+        self.questions.changed.connect(self._delay.start)
+        self.questions.kept.connect(self.model.save)
+        self.model.saved.connect(self._on_saved)
         self.foot.run.clicked.connect(self._on_run)
         self.foot.preview.clicked.connect(self.preview)
         self.foot.cancel.clicked.connect(self.cancel)
@@ -163,7 +166,8 @@ class Panel(QWidget):
         """Follow the viewer, once."""
         if self._ties is None:
             self._ties = Ties()
-            self._ties.on_undo(partial(_cancel_all, self._runs))
+            self._ties.on_undo(partial(stop_all, self._runs))
+            self._ties.on_undo(self.questions.glimpses.stop)
             self.image.enter(self._ties)
             bind_keys(self.viewer, self._ties)
             self._ties.on_undo(partial(drop, self))
@@ -180,11 +184,26 @@ class Panel(QWidget):
         """Offer what the model can do, then plan."""
         self.image.show_card(self.model.card)
         self.choices.show_card(self.model.card)
+        self.questions.show_card(self.model.card)
         self.replan()
+
+    def _view(self) -> View | None:
+        """Return what the questions about a model may look at."""
+        layer = self.image.layer
+        if layer is None or self.model.card is None or self._ties is None:
+            return None
+        return view_of(layer, self.viewer, self.image.channel.value, self.model.card)
+
+    def _on_saved(self, outcome: Outcome) -> None:
+        """Say where the answers are, or why they are nowhere."""
+        if outcome.error is not None:
+            self.foot.show_status(error_words(outcome.error), wrong=True)
+        else:
+            self.foot.show_status(f"The answers were kept in {outcome.value}.")
 
     def _plan(self, only_slice: bool) -> None:
         """Plan a run and show it; raise when choices, image and model do not fit."""
-        card = self.model.card
+        card = self.questions.card or self.model.card
         if self.image.layer is None:
             self.foot.show_plan("Open an image to begin.")
         elif self.model.error is not None:
@@ -208,7 +227,8 @@ class Panel(QWidget):
         )
         plan = self.task.plan(stack, card, job)
         self.choices.show_plan(plan)
-        self.foot.show_plan("\n".join((plan.words(), *plan.notes)))
+        notes = (note for note in plan.notes if note not in self.questions.spoken)
+        self.foot.show_plan("\n".join((plan.words(), *notes)))
         self._ready = Ready(stack, card, job, placement, plan.notes)
 
     def _start(self, ready: Ready) -> None:
@@ -221,14 +241,10 @@ class Panel(QWidget):
             return
         self._started = ready
         self._runs.append(run)
-        run.stepped.connect(self._on_step)
+        run.stepped.connect(self.foot.show_progress)
         run.ended.connect(self._on_end)
         self.foot.show_running()
         self._enable()
-
-    def _on_step(self, progress: Progress) -> None:
-        """Show how far the run is."""
-        self.foot.show_progress(progress)
 
     def _on_end(self, outcome: Outcome) -> None:
         """Show how the run ended, with its layers when it ended well."""
@@ -255,12 +271,7 @@ class Panel(QWidget):
     def _show_error(self, error: BaseException) -> None:
         """Say once what went wrong."""
         self.foot.show_status(error_words(error), wrong=True)
-        if isinstance(error, OnnxSegError):
-            show_error(error_words(error))
-            return
-        notification = ErrorNotification(error)
-        notification.message = error_words(error)
-        notification_manager.dispatch(notification)
+        announce(error)
 
     def _show_result(self, result: Any) -> None:
         """Add the layers above the source that the run was started on."""
@@ -285,9 +296,3 @@ class Panel(QWidget):
         self.foot.run.setEnabled(can_run)
         self.foot.preview.setEnabled(can_run)
         self.foot.preview.setVisible(self.image.is_stack)
-
-
-def _cancel_all(runs: list[Run]) -> None:
-    """Ask the runs of a widget that is gone to stop."""
-    for run in runs:
-        run.cancel()

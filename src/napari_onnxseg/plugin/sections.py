@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from pathlib import Path
 from typing import Any
 
 from napari.layers import Image
@@ -13,7 +12,8 @@ from qtpy.QtWidgets import (
 
 from napari_onnxseg.arrays.source import ImageStack, as_stack
 from napari_onnxseg.cards.card import ModelCard, Task
-from napari_onnxseg.cards.read import load_card
+from napari_onnxseg.plugin.card_jobs import background, reading, saving
+from napari_onnxseg.plugin.catalogue import CATALOGUE
 from napari_onnxseg.plugin.choosers import Chooser, LayerChooser, ModelChooser
 from napari_onnxseg.plugin.forms import show_row
 from napari_onnxseg.plugin.layers import (
@@ -25,7 +25,7 @@ from napari_onnxseg.plugin.layers import (
     named_channel_axis,
 )
 from napari_onnxseg.plugin.ties import Ties
-from napari_onnxseg.plugin.worker import Outcome, Steps, Watch
+from napari_onnxseg.plugin.worker import Outcome, Watch
 from napari_onnxseg.runtime.providers import devices
 
 
@@ -173,11 +173,15 @@ class ModelRows(QObject):
     changed = Signal()
     """Emitted when a card has been read, could not be read, or is being read."""
 
+    saved = Signal(object)
+    """Emitted with the `Outcome` of `save`."""
+
     def __init__(self, task: Task, rows: QFormLayout, parent: QObject | None = None) -> None:
         super().__init__(parent)
         self.card: ModelCard | None = None
         self.error: BaseException | None = None
         self._watch: Watch | None = None
+        self._saving: Watch | None = None
         self.models = ModelChooser(task)
         self.device = Chooser()
         self.device.offer(list(devices()), list(devices()), "auto")
@@ -206,15 +210,39 @@ class ModelRows(QObject):
         if self.device.value == "auto":
             self.device.setItemText(self.device.currentIndex(), f"auto (used {device})")
 
+    def save(self, card: ModelCard) -> None:
+        """Write an edited card of the chosen model, and read it anew everywhere.
+
+        Parameters
+        ----------
+        card : ModelCard
+            What is stated in it is known from the user.
+        """
+        model = self.models.model
+        if model is not None and self._saving is None:
+            self._saving = Watch(background(saving, card, model), self)
+            self._saving.ended.connect(self._on_saved)
+            self._saving.start()
+
     def load(self) -> None:
         """Read the card of the chosen model."""
         self.card, self.error = None, None
         model = self.models.model
         if model is not None:
-            self._watch = Watch(lambda _cancel: _reading(model), self)
+            self._watch = Watch(background(reading, model), self)
             self._watch.ended.connect(self._on_read)
             self._watch.start()
         self.changed.emit()
+
+    def _on_saved(self, outcome: Outcome) -> None:
+        """Tell how it went, and use the card."""
+        self._saving = None
+        self.saved.emit(outcome)
+        if outcome.error is None:
+            model = self.models.model
+            CATALOGUE.changed.emit(str(model))
+            if not isinstance(model, str):
+                self.load()
 
     def _on_read(self, outcome: Outcome) -> None:
         """Keep the card, unless another model was chosen meanwhile."""
@@ -230,9 +258,3 @@ def _about(card: ModelCard) -> str:
     """Return what a model is for, and its terms."""
     about = (card.title, card.description, f"Licence: {card.licence or 'unknown'}")
     return "\n\n".join(text for text in about if text)
-
-
-def _reading(model: str | Path) -> Steps:
-    """Read a card, as a generator of no steps."""
-    yield from ()
-    return load_card(model)

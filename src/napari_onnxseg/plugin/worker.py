@@ -10,7 +10,7 @@ from __future__ import annotations
 import atexit
 import io
 import time
-from collections.abc import Callable, Generator
+from collections.abc import Callable, Generator, Iterable
 from contextlib import closing
 from dataclasses import dataclass
 from threading import Thread
@@ -254,6 +254,18 @@ class _Bar(cancelable_progress):
         super().cancel()
         if self.cancel_callback is not None:
             self.cancel_callback()
+
+
+def stop_all(runs: Iterable[Run]) -> None:
+    """Ask the runs of a widget that is gone to stop.
+
+    Parameters
+    ----------
+    runs : iterable of Run
+        Those in progress when it is called.
+    """
+    for run in runs:
+        run.cancel()
 
 
 def cancel_all() -> None:
