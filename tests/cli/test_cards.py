@@ -214,6 +214,15 @@ def test_a_package_is_mended_to_a_plain_file_that_knows_what_it_was(onnxseg, pac
     assert new.facts["classes"] == "metadata"
 
 
+def test_what_a_card_beside_the_file_says_goes_into_the_mended_copy(onnxseg, tmp_path):
+    card = {"format": 1, "title": "Cells", "input": {"normalization": {"method": "symmetric"}}}
+    path = nets.unet(tmp_path / "net.onnx", card=card)
+    assert onnxseg("models", "mend", path, "-o", "copy.onnx").exit_code == 0
+    copy = load_card(tmp_path / "copy.onnx")
+    assert (copy.name, copy.title, copy.normalization.method) == ("copy", "Cells", "symmetric")
+    assert copy.facts["classes"] == "assumed"
+
+
 def test_a_damaged_package_is_said_in_a_line(onnxseg, tmp_path):
     path = package(tmp_path / "a.czann", {"model.json": "{}"})
     for verb in (("check",), ("mend", "-o", "b.onnx")):

@@ -113,6 +113,7 @@ def test_an_editable_install_finds_manifest_and_models_in_the_repository(environ
 def test_the_wheel_holds_models_and_none_of_their_making(distributions: tuple[Path, Path]) -> None:
     names = wheel_names(distributions[1])
     wanted = {"napari.yaml", "py.typed", "models/LICENCES.md", "models/u2netp.onnx"}
+    wanted |= {"models/card.schema.json"}
     wanted |= {"models/u2netp.json", "models/samples/nuclei.png", "models/samples/photograph.jpg"}
     assert {f"napari_onnxseg/{name}" for name in wanted} <= names
     assert any(name.startswith("napari_onnxseg/models/licences/") for name in names)

@@ -82,7 +82,8 @@ def _set(owner: Any, key: str, value: Any, place: str) -> None:
         owner.pop(key, None)
         owner |= {} if value is None else {key: value}
         return
-    index = _index(owner, key)
+    first = not owner and isinstance(value, dict) and "id" in value
+    index = 0 if first else _index(owner, key)
     if index is None or index > len(owner):
         names = ", ".join(_names(owner)) or "none"
         raise ModelError(f"There is no '{place}'; there are {names}.")

@@ -61,7 +61,7 @@ def _card(path: Path) -> Mapping[str, Any]:
     if not path.exists():
         raise ModelNotFoundError(f"There is no card '{path}'.")
     read_description(path)
-    content: dict[str, Any] = json.loads(path.read_text(encoding="utf-8"))
+    content: dict[str, Any] = json.loads(path.read_text(encoding="utf-8-sig"))
     return content
 
 

@@ -10,7 +10,7 @@ from typing import Any
 from napari_onnxseg.cards.card import ModelCard
 from napari_onnxseg.cards.description import Description
 from napari_onnxseg.cards.read import load_card
-from napari_onnxseg.cards.save import GUESSES, known
+from napari_onnxseg.cards.save import known
 from napari_onnxseg.cards.sources import Source, card_beside, locate
 from napari_onnxseg.cards.write import as_json
 from napari_onnxseg.errors import ModelError, ModelNotFoundError
@@ -19,6 +19,9 @@ from napari_onnxseg.graph.mend import Choices, Mended
 from napari_onnxseg.graph.subject import Wanted
 from napari_onnxseg.runtime.compare import Comparison, mend_beside
 from napari_onnxseg.runtime.verdict import judge
+
+_SAID = frozenset({"user", "card", "package", "metadata"})
+"""Origins of facts that a mended copy cannot find again by itself."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -66,7 +69,7 @@ def examine(model: str | Path, wanted: Wanted | None = None) -> Report:
 def mend_model(
     model: str | Path, out: Path, choices: Choices | None = None, wanted: Wanted | None = None
 ) -> tuple[Mended, Comparison]:
-    """Write a mended copy of a model; that of a package brings its description along.
+    """Write a mended copy of a model, which brings the description along.
 
     Parameters
     ----------
@@ -75,7 +78,7 @@ def mend_model(
     out : Path
         The new ``.onnx`` file, which must not exist yet.
     choices : Choices, optional
-        What to mend; a card in it is embedded in place of the description of a package.
+        What to mend; a card in it is embedded in place of what is known of the model.
     wanted : Wanted, optional
         As for `examine`.
 
@@ -92,7 +95,7 @@ def mend_model(
         When something asked for cannot be proven right, or the new file exists.
     """
     found, asked = _found(model, wanted), choices or Choices()
-    if found.packed and found.card is not None and asked.card is None:
+    if found.card is not None and asked.card is None:
         asked = replace(asked, card=_carried(found.card, asked))
     return mend_beside(found.source.path, out, asked, found.wanted)
 
@@ -143,8 +146,8 @@ def _faults(found: _Found, fault: str) -> tuple[Finding, ...]:
 
 
 def _carried(card: ModelCard, choices: Choices) -> Mapping[str, Any]:
-    """Return what a mended copy has to know of the package it came from."""
-    told = known(card, frozenset(set(card.facts.values()) - GUESSES))
+    """Return what a mended copy has to know of the model it came from."""
+    told = replace(known(card, _SAID), name="")
     if choices.activation is not None:
         told = replace(told, scores=None)
     if choices.keep:
