@@ -17,6 +17,7 @@ from napari_onnxseg.cards.card import Task as CardTask
 from napari_onnxseg.cards.catalog import bundled_folder
 from napari_onnxseg.cards.description import Description, HeadHints, TensorHints
 from napari_onnxseg.cards.native import KEYS, parse_description, parse_text
+from napari_onnxseg.cards.starting import SCHEMA as ADDRESS
 from napari_onnxseg.cards.write import as_json, as_text
 from napari_onnxseg.errors import ModelError
 from napari_onnxseg.prepare.channels import ColourOrder
@@ -43,8 +44,9 @@ def examples():
     return [text for text in blocks if '"format"' in text]
 
 
-def test_the_schema_is_one():
+def test_the_schema_is_one_and_started_cards_name_it():
     Draft202012Validator.check_schema(SCHEMA)
+    assert SCHEMA["$id"] == ADDRESS
 
 
 @pytest.mark.parametrize("path", bundled_cards(), ids=lambda path: path.stem)

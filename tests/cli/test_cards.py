@@ -283,3 +283,13 @@ def test_no_model_takes_another_away_by_calling_it_its_weights(onnxseg, tmp_path
     onnxseg("models", "remove", "net", "--yes")
     assert other.exists()
     assert not path.exists()
+
+
+def test_a_run_says_what_it_guesses_and_which_options_state_it(onnxseg, picture, tmp_path):
+    path = nets.two_class(tmp_path / "net.onnx")
+    words = ("segment", picture, "-m", path, "-o", "out.png")
+    assert "intensities 0..1 by the full range (--normalization)" in onnxseg(*words).stderr
+    assert "guessed" not in onnxseg(*words, "--normalization", "unit").stderr
+    onnxseg("models", "edit", path, "input.normalization.method=unit")
+    assert "guessed" not in onnxseg(*words).stderr
+    assert onnxseg(*words, "--json").stderr == ""

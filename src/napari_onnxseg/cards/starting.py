@@ -27,7 +27,7 @@ _TO_FILL = ("description", "licence", "origin")
 
 
 @dataclass(frozen=True, slots=True)
-class Question:
+class OpenEntry:
     """What nobody has stated of a model.
 
     Parameters
@@ -67,7 +67,7 @@ def starting_content(card: ModelCard, given: Path) -> dict[str, Any]:
     return {**told, **empty, **({"metrics": metrics} if metrics else {})}
 
 
-def questions(card: ModelCard, given: Path) -> tuple[Question, ...]:
+def open_entries(card: ModelCard, given: Path) -> tuple[OpenEntry, ...]:
     """List what a run has to assume.
 
     Parameters
@@ -79,12 +79,12 @@ def questions(card: ModelCard, given: Path) -> tuple[Question, ...]:
 
     Returns
     -------
-    tuple of Question
+    tuple of OpenEntry
         Only what makes a difference for this model.
     """
     everything = complete(card, given)
     return tuple(
-        Question(entry, value, card.facts[ROOTS[entry]])
+        OpenEntry(entry, value, card.facts[ROOTS[entry]])
         for entry in _open(card)
         if (value := value_at(everything, entry)) is not None
     )

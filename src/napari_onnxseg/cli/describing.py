@@ -12,8 +12,8 @@ from napari_onnxseg.cards.card import ModelCard
 from napari_onnxseg.cards.catalog import bundled_folder
 from napari_onnxseg.cards.sources import locate
 from napari_onnxseg.cards.starting import (
-    Question,
-    questions,
+    OpenEntry,
+    open_entries,
     starting_content,
     write_starting,
     write_to,
@@ -42,7 +42,7 @@ def describe_one(model: str, out: Path | None, *, write: bool, force: bool, as_j
         As one JSON object, with the origins and the open questions.
     """
     card, given = known_model(model), locate(model).given
-    content, asked = starting_content(card, given), questions(card, given)
+    content, asked = starting_content(card, given), open_entries(card, given)
     place = _written(content, card, given, (out, write, force))
     if as_json:
         print_json(_as_json(card, content, asked, place))
@@ -56,12 +56,12 @@ def describe_one(model: str, out: Path | None, *, write: bool, force: bool, as_j
         say("", f"The card was written to {place}{_why(place, given, out)}.")
 
 
-def question_lines(asked: Sequence[Question], model: str) -> list[str]:
+def question_lines(asked: Sequence[OpenEntry], model: str) -> list[str]:
     """Return what nobody has stated, and how to state it.
 
     Parameters
     ----------
-    asked : sequence of Question
+    asked : sequence of OpenEntry
         Open questions.
     model : str
         The model as it was named.
@@ -104,7 +104,7 @@ def _why(place: Path, given: Path, out: Path | None) -> str:
 
 
 def _as_json(
-    card: ModelCard, content: dict[str, Any], asked: Sequence[Question], place: Path | None
+    card: ModelCard, content: dict[str, Any], asked: Sequence[OpenEntry], place: Path | None
 ) -> dict[str, Any]:
     return {
         "card": content,
