@@ -232,7 +232,24 @@ def test_whatever_is_written_is_valid_and_reads_back_the_same(told):
     assert parse_text(text) == told
 
 
-VALUES = (None, True, 0, -1, 1.5, 1e9, 10**30, "", "x", "RGB", [], [0], ["a"], {}, {"x": 1})
+VALUES = (
+    None,
+    True,
+    0,
+    -1,
+    1.5,
+    1e9,
+    10**30,
+    float("inf"),
+    "",
+    "x",
+    "\ud800",
+    [],
+    [0],
+    ["a"],
+    {},
+    {"x": 1},
+)
 CHANGED = st.tuples(
     st.integers(0, 400), st.sampled_from(VALUES), st.sampled_from(["set", "drop", "add"])
 )
@@ -275,6 +292,7 @@ def test_a_damaged_card_that_is_read_is_valid_and_the_others_are_refused_in_a_se
         assert re.fullmatch(r"[^\n]{1,600}\.", fault)
     else:
         VALID.validate(card)
+        assert as_text(card).encode()
 
 
 def fault_of(card):

@@ -185,6 +185,9 @@ def test_what_is_wrong_with_several_outputs_is_named(tmp_path, outputs, message)
     [
         ('{"format": 1, "title": "a", "title": "b"}', "'title' stands twice in one object"),
         ('{"format": 1, "pixel_size": {"value": NaN, "unit": "m"}}', "holds NaN"),
+        ('{"format": 1, "metrics": {"iou": 1e999}}', "a number that is not finite"),
+        ('{"format": 1, "title": "\\ud800"}', "half a character"),
+        ('{"format": 1, "task": "\\ud800"}', r"'task' is \"\\ud800\"; allowed are"),
         ("[" * 100_000, "nested too deeply"),
         ('{"format": 1, "name": "' + "x" * (17 << 20) + '"}', "more than 16 MB"),
         ("[1, 2]", "'card' is .1, 2.; allowed is an object"),

@@ -15,7 +15,7 @@ from napari_onnxseg.cards.native import parse_description
 from napari_onnxseg.cards.own import own_card_path
 from napari_onnxseg.cards.places import put, value_at
 from napari_onnxseg.cards.read import load_card
-from napari_onnxseg.cards.save import GUESSES, content_of, keep, stored
+from napari_onnxseg.cards.save import FREE, GUESSES, content_of, keep, stored
 from napari_onnxseg.cards.sources import locate
 from napari_onnxseg.cards.write import as_json, described
 
@@ -112,7 +112,8 @@ def edit(model: str | Path, wanted: Mapping[str, Any]) -> Edited:
         if entry == _METHOD and value_at(content, entry) != wanted[entry]:
             content["input"]["normalization"] = {}
         put(content, entry, wanted[entry])
-    content = as_json(parse_description(content))
+    free = {entry: wanted[entry] for entry in FREE if entry in wanted}
+    content = as_json(parse_description(content)) | free
     with _kept_unless_it_fails(given):
         place = keep(content, given, card.sha256)
         load_card(model)

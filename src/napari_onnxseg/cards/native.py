@@ -167,6 +167,7 @@ def parse_description(content: Any) -> Description:
     tensors = card.section("input", KEYS["input"])
     texts: dict[str, Any] = {key: card.text(key) for key in _TEXTS}
     first, *others = _outputs(card)
+    _check_writable(content)
     return Description(
         **texts,
         task=first.task,
@@ -226,6 +227,16 @@ def _refuse_misplaced(content: Any) -> None:
         for owner in ("input", "output"):
             if key not in KEYS[""] and key in KEYS[owner]:
                 raise ModelError(f"'{key}' is an entry of '{owner}'; write '{owner}.{key}'.")
+
+
+def _check_writable(content: Any) -> None:
+    """Raise for what Python reads from JSON and no JSON file can hold."""
+    try:
+        json.dumps(content, ensure_ascii=False, allow_nan=False).encode()
+    except UnicodeEncodeError:
+        raise ModelError("It holds half a character; allowed are whole ones.") from None
+    except (ValueError, RecursionError):
+        raise ModelError("It holds a number that is not finite; allowed are others.") from None
 
 
 def _check_format(card: Section) -> None:

@@ -24,8 +24,8 @@ GUESSES = frozenset({"assumed", "file name"})
 STATED = frozenset({"user", "card"})
 """Origins of facts that belong on a card; the others are found again where they are."""
 
-_FREE = ("$schema", "metrics")
-"""Entries of a card that no run uses."""
+FREE = ("$schema", "metrics", "sha256")
+"""Entries of a card that say nothing of a run."""
 
 
 def save_card(card: ModelCard, model: Path) -> Path:
@@ -107,7 +107,8 @@ def keep(content: Mapping[str, Any], model: Path, sha256: str) -> Path:
     Parameters
     ----------
     content : mapping
-        JSON; hash and metrics of the card that is replaced are added where it has none.
+        JSON; what of the card that is replaced no run uses, and its hash, are added unless
+        ``content`` names them, as None to drop them.
     model : Path
         The file that the user named, absolute.
     sha256 : str
@@ -130,7 +131,8 @@ def keep(content: Mapping[str, Any], model: Path, sha256: str) -> Path:
             own.unlink(missing_ok=True)
             return beside
     _make_folder(own.parent)
-    _write(_with_earlier(content, own, pinned=sha256), own)
+    unbound = {key: value for key, value in content.items() if key != "sha256"}
+    _write(_with_earlier(unbound, own, pinned=sha256), own)
     return own
 
 
@@ -159,10 +161,11 @@ def _with_earlier(
 ) -> dict[str, Any]:
     """Add the hash, and what of the card before no run uses."""
     before = _read(earlier)
-    free = {key: before[key] for key in _FREE if before.get(key) and key not in content}
+    free = {key: before[key] for key in FREE[:2] if before.get(key) and key not in content}
     schema = {key: free.pop(key) for key in ("$schema",) if key in free}
     hashed = {"sha256": pinned} if pinned and "sha256" not in content else {}
-    return {**schema, **content, **hashed, **free}
+    told = {**schema, **content, **hashed, **free}
+    return {key: value for key, value in told.items() if value is not None}
 
 
 def stored(model: Path) -> dict[str, Any]:

@@ -193,6 +193,7 @@ def shown(value: Any, *, quoted: bool = True) -> str:
         One line.
     """
     text = json.dumps(value, ensure_ascii=False, default=str)
+    text = text.encode("utf-8", "backslashreplace").decode()  # halves of pairs cannot be printed
     text = text if quoted or not isinstance(value, str) else text[1:-1]
     return text if len(text) <= LONGEST_VALUE else text[: LONGEST_VALUE - 1] + "…"
 
