@@ -8,7 +8,7 @@ import tifffile
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from napari_onnxseg.arrays import tiff_blocks, tiff_read
+from napari_onnxseg.arrays import tiff_read
 from napari_onnxseg.arrays.files import read_image
 from napari_onnxseg.arrays.source import as_stack
 from napari_onnxseg.arrays.tiff_blocks import TiffArray
@@ -102,15 +102,6 @@ def test_only_the_tiles_of_a_region_are_decoded(tmp_path):
     assert decoded == [12, 22, 32]
     source.read(Region((64, 128), (65, 129)))
     assert decoded == [12, 22, 32]  # kept from before
-
-
-def test_what_is_kept_is_bounded(tmp_path, monkeypatch):
-    monkeypatch.setattr(tiff_blocks, "KEPT_BYTES", 3 * 64 * 64)
-    tifffile.imwrite(tmp_path / "a.tif", picture(640, 640), tile=(64, 64), compression="zlib")
-    array = opened(tmp_path / "a.tif")
-    np.asarray(array)
-    assert len(array._kept) == 3
-    assert array._kept_bytes == 3 * 64 * 64
 
 
 def test_threads_share_an_array(tmp_path):

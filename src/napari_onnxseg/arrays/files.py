@@ -9,15 +9,18 @@ from napari_onnxseg.arrays.write_files import (
     write_labels,
     write_rgba,
 )
+from napari_onnxseg.arrays.write_result import check_result, write_result
 
 __all__ = [
     "ImageFile",
     "ResultKind",
     "check_output",
+    "check_result",
     "is_image",
     "read_image",
     "read_labels",
     "write_image",
     "write_labels",
+    "write_result",
     "write_rgba",
 ]

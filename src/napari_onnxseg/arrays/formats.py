@@ -22,8 +22,8 @@ _MAGIC = {
 
 _NIFTI = (b"n+1\0", b"n+2\0")
 
-READ = "PNG, JPEG, TIFF, NPY and OME-Zarr"
-"""What is read without an extra."""
+READ = "PNG, JPEG, TIFF, NPY, OME-Zarr, NIfTI or DICOM"
+"""What is read without GDAL."""
 
 
 def format_of(path: Path) -> str:

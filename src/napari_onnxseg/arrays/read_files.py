@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from importlib.util import find_spec
 from pathlib import Path
 
 import numpy as np
 
-from napari_onnxseg.arrays import ngff_read, pictures, tiff_read
+from napari_onnxseg.arrays import dicom, ngff_read, nifti, pictures, tiff_read
 from napari_onnxseg.arrays.formats import READ, format_of
 from napari_onnxseg.arrays.image_file import ImageFile
 from napari_onnxseg.errors import FileFormatError
@@ -34,7 +35,10 @@ def is_image(path: str | Path) -> bool:
 
 
 def read_image(path: str | Path) -> ImageFile:
-    """Read or open a PNG, JPEG, TIFF, OME-TIFF, NPY or OME-Zarr image.
+    """Read or open a PNG, JPEG, TIFF, OME-TIFF, NPY, OME-Zarr, NIfTI or DICOM image.
+
+    NIfTI and DICOM need the extra ``medical``; with the extra ``geo`` GDAL reads what else it
+    knows.
 
     Parameters
     ----------
@@ -55,11 +59,7 @@ def read_image(path: str | Path) -> ImageFile:
     """
     path = Path(path)
     kind = format_of(path)
-    if kind not in _READERS:
-        raise FileFormatError(
-            f"'{path}' is no image of a format that is known, whatever its name says; {READ} are."
-        )
-    return _reading(path, kind, _READERS[kind])
+    return _reading(path, kind, _READERS.get(kind, _other))
 
 
 def read_labels(path: str | Path) -> ImageFile:
@@ -142,10 +142,24 @@ def _npy(path: Path) -> ImageFile:
     return ImageFile(values, "YX"[-values.ndim :].rjust(values.ndim, "Q") if values.ndim else "")
 
 
+def _other(path: Path) -> ImageFile:
+    """Let GDAL try what nobody else knows, where it is installed."""
+    if find_spec("rasterio") is None:
+        raise FileFormatError(
+            f"'{path}' is no {READ} image, whatever its name says; save it in one of these, or "
+            "install what reads other maps: pip install 'napari-onnxseg[geo]'."
+        )
+    from napari_onnxseg.arrays.rasters import read_raster
+
+    return read_raster(path)
+
+
 _READERS: dict[str, Callable[[Path], ImageFile]] = {
     "PNG": _picture,
     "JPEG": _picture,
     "TIFF": _tiff,
     "NPY": _npy,
     "ZARR": ngff_read.read_zarr,
+    "NIFTI": nifti.read_nifti,
+    "DICOM": dicom.read_dicom,
 }

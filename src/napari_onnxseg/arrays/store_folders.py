@@ -46,6 +46,25 @@ def make_room(path: Path, *, replace: bool) -> None:
     ChoiceError
         When something else is there, or a store that shall stay.
     """
+    check_room(path, replace=replace)
+    remove_store(path)
+
+
+def check_room(path: Path, *, replace: bool) -> None:
+    """Raise as `make_room` would, and change nothing.
+
+    Parameters
+    ----------
+    path : Path
+        Folder of the store.
+    replace : bool
+        Whether an older store may go.
+
+    Raises
+    ------
+    ChoiceError
+        When something else is there, or a store that shall stay.
+    """
     if not path.exists() or (path.is_dir() and not any(path.iterdir())):
         return
     if not is_store(path):
@@ -54,7 +73,6 @@ def make_room(path: Path, *, replace: bool) -> None:
         raise ChoiceError(
             f"'{path}' holds a result already; choose another name, or ask to replace it."
         )
-    remove_store(path)
 
 
 def remove_store(path: str | Path) -> None:

@@ -2,17 +2,16 @@
 
 from __future__ import annotations
 
-from collections import OrderedDict
 from collections.abc import Callable
 from dataclasses import dataclass
 from math import prod
 from pathlib import Path
-from threading import Lock
 from typing import Any
 
 import numpy as np
 
 from napari_onnxseg.arrays.chunks import blocks_of
+from napari_onnxseg.arrays.recent import Recent
 from napari_onnxseg.arrays.turned import full_index
 from napari_onnxseg.tiling.region import Region
 from napari_onnxseg.types import AnyArray
@@ -66,9 +65,7 @@ class TiffArray:
         self._sides = (1,) * planes + tuple(int(n) for n in page.chunks)
         self._samples_last = page.planarconfig == 1 and page.samplesperpixel > 1
         self._empty = page.nodata
-        self._kept: OrderedDict[tuple[int, int], AnyArray] = OrderedDict()
-        self._kept_bytes = 0
-        self._lock = Lock()
+        self._kept = Recent(KEPT_BYTES)
 
     @property
     def ndim(self) -> int:
@@ -123,25 +120,17 @@ class TiffArray:
 
     def _segment(self, number: int, page: _Page, segment: int) -> AnyArray | None:
         """Return one decoded tile or strip, or None for one that the file leaves out."""
-        key = (number, segment)
-        with self._lock:
-            if key in self._kept:
-                self._kept.move_to_end(key)
-                return self._kept[key]
         if not page.sizes[segment]:
             return None
+        return self._kept.get((number, segment), lambda: self._decoded(page, segment))
+
+    def _decoded(self, page: _Page, segment: int) -> AnyArray:
+        """Read and decode one tile or strip, with the axes of the page."""
         with open(page.path, "rb") as file:
             file.seek(page.offsets[segment])
             data = file.read(page.sizes[segment])
         decoded, _, _ = self._decode(data, segment, **self._tables)
-        piece = self._shaped(decoded)
-        with self._lock:
-            if key not in self._kept:
-                self._kept[key] = piece
-                self._kept_bytes += piece.nbytes
-            while self._kept_bytes > KEPT_BYTES:
-                self._kept_bytes -= self._kept.popitem(last=False)[1].nbytes
-        return piece
+        return self._shaped(decoded)
 
     def _shaped(self, decoded: AnyArray) -> AnyArray:
         """Return (depth, length, width, samples) with the axes of the page."""

@@ -3,33 +3,43 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
+from itertools import product
 from math import prod
 from typing import Any, BinaryIO
 
+import numpy as np
 import tifffile
 
+from napari_onnxseg.arrays.geotiff import georeference_tags
 from napari_onnxseg.arrays.placing import METRES, SECONDS, SYMBOLS, Placing
+from napari_onnxseg.arrays.world import Georeference, World
 from napari_onnxseg.types import AnyArray
+
+TILE = (512, 512)
+"""Of arrays that are written tile by tile."""
 
 _OME_DTYPES = ["bool", "int8", "int16", "int32", "uint8", "uint16", "uint32", "float32", "float64"]
 
 
 def write_tiff(
     file: BinaryIO,
-    values: AnyArray,
+    values: Any,
     placing: Placing | None,
     about: Mapping[str, Any] | None = None,
     *,
     rgba: bool = False,
+    world: World | None = None,
 ) -> None:
     """Write an array as OME-TIFF, zlib-compressed, with its pixel size.
+
+    Arrays that are not in memory are written tile by tile.
 
     Parameters
     ----------
     file : file
         Open for writing.
-    values : numpy.ndarray
+    values : array-like
         (..., Y, X), or (..., Y, X, 4) for RGBA. With more than two leading axes, or a dtype
         that OME lacks, it is a plain TIFF that keeps shape and pixel size.
     placing : Placing or None
@@ -38,22 +48,41 @@ def write_tiff(
         JSON-able, kept as the description of the image.
     rgba : bool, optional
         Whether the last axis is red, green, blue, alpha.
+    world : Georeference, optional
+        Place on the map; the file is then a GeoTIFF. A grid of voxels does not fit in.
     """
     ndim = values.ndim - rgba
     ome = ndim <= 4 and values.dtype.name in _OME_DTYPES
     axes = _axes(ndim, placing)
     colour = {"photometric": "rgb", "extrasamples": ["unassalpha"]} if rgba else {}
     metadata = {**_ome(axes, placing, about), "axes": axes + "S" * rgba} if ome else {}
+    tags = georeference_tags(world) if isinstance(world, Georeference) else []
+    streamed = not isinstance(values, np.ndarray)
+    tiled = {"shape": values.shape, "dtype": values.dtype, "tile": TILE} if streamed else {}
     tifffile.imwrite(
         file,
-        values,
+        _tiles(values, rgba) if streamed else values,
         ome=ome,
         bigtiff=prod(values.shape) * values.dtype.itemsize > 2**31,
         compression="zlib",
         metadata=metadata,
+        extratags=tags,
+        **tiled,
         **({"photometric": "minisblack"} | colour),
         **_resolution(placing),
     )
+
+
+def _tiles(values: Any, rgba: bool) -> Iterator[AnyArray]:
+    """Read an array tile by tile, row by row of tiles, plane by plane; borders are filled up."""
+    height, width = values.shape[-3:-1] if rgba else values.shape[-2:]
+    leading = values.shape[: len(values.shape) - 2 - rgba]
+    for place in np.ndindex(leading):
+        for top, left in product(range(0, height, TILE[0]), range(0, width, TILE[1])):
+            where = (*place, slice(top, top + TILE[0]), slice(left, left + TILE[1]))
+            part = np.asarray(values[where])
+            missing = [(0, side - n) for side, n in zip(TILE, part.shape, strict=False)]
+            yield np.pad(part, missing + [(0, 0)] * rgba)
 
 
 def _axes(ndim: int, placing: Placing | None) -> str:

@@ -100,7 +100,7 @@ def write_labels(
     check_output(path, "labels")
     fitting = _fitting(path, labels, narrow=True)
     placing = Placing.of(scale, units, fitting.ndim)
-    about = _about(placing, colours or {}, names or {})
+    about = about_of(placing, colours or {}, names or {})
     with atomic(path) as file:
         if path.suffix.lower() == ".png" and fitting.dtype == np.uint8:
             pictures.write_indexed(file, fitting, colours or {}, about)
@@ -147,7 +147,7 @@ def write_rgba(
     placing = Placing.of(scale, units, values.ndim - 1)
     with atomic(path) as file:
         if is_png:
-            pictures.write_png(file, values, _about(placing), compression)
+            pictures.write_png(file, values, about_of(placing), compression)
         elif path.suffix.lower() == ".npy":
             np.save(file, values)
         else:
@@ -187,7 +187,7 @@ def write_image(
         values = _fitting(path, values, narrow=False)
     placing = Placing.of(scale, units, values.ndim)
     with atomic(path) as file:
-        _write(path, file, values, placing, _about(placing))
+        _write(path, file, values, placing, about_of(placing))
 
 
 def _write(
@@ -229,12 +229,27 @@ def _fitting(path: Path, values: AnyArray, *, narrow: bool) -> AnyArray:
     return values
 
 
-def _about(
+def about_of(
     placing: Placing | None,
     colours: Colours | None = None,
     names: Mapping[int, str] | None = None,
 ) -> dict[str, Any]:
-    """Return what is kept beside the pixels: pixel size and classes."""
+    """Return what is kept beside the pixels: pixel size and classes.
+
+    Parameters
+    ----------
+    placing : Placing or None
+        Pixel size.
+    colours : mapping of int to (str or None), optional
+        ``#rrggbb`` by class, None for transparent.
+    names : mapping of int to str, optional
+        Names by class.
+
+    Returns
+    -------
+    dict of str to object
+        JSON-able.
+    """
     about: dict[str, Any] = {}
     if placing is not None:
         about = {"scale": placing.scale, "units": placing.units}
