@@ -15,7 +15,7 @@ from napari_onnxseg.cards.native import parse_description
 from napari_onnxseg.cards.own import own_card_path
 from napari_onnxseg.cards.places import put, value_at
 from napari_onnxseg.cards.read import load_card
-from napari_onnxseg.cards.save import FREE, GUESSES, content_of, keep, stored
+from napari_onnxseg.cards.save import FREE, GUESSES, KNOWN, content_of, keep, known, stored
 from napari_onnxseg.cards.sources import locate
 from napari_onnxseg.cards.write import as_json, described
 
@@ -108,7 +108,7 @@ def edit(model: str | Path, wanted: Mapping[str, Any]) -> Edited:
     everything = complete(card, given)
     content = content_of(card)
     for entry in sorted(wanted, key=_rank):
-        _seed(content, entry, everything)
+        _seed(content, entry, everything, card)
         if entry == _METHOD and value_at(content, entry) != wanted[entry]:
             content["input"]["normalization"] = {}
         put(content, entry, wanted[entry])
@@ -173,14 +173,27 @@ def _rank(entry: str) -> tuple[int, bool]:
     return entry.count("."), entry != _METHOD
 
 
-def _seed(content: dict[str, Any], entry: str, everything: Mapping[str, Any]) -> None:
+def _seed(
+    content: dict[str, Any], entry: str, everything: Mapping[str, Any], card: ModelCard
+) -> None:
     """State what an entry is a part of, as it was assumed, when nobody has stated it."""
     root = root_of(entry)
-    if root == "outputs" and "outputs" not in content:
-        for key in ("output", "classes", "objects"):
-            content.pop(key, None)
+    if root == "outputs":
+        _seed_outputs(content, card)
+        root = ".".join(entry.split(".")[:3])
+        if root == entry:
+            return
     if value_at(content, root) is None and (whole := value_at(everything, root)) is not None:
         put(content, root, deepcopy(whole))
+
+
+def _seed_outputs(content: dict[str, Any], card: ModelCard) -> None:
+    """Name every output, with what is known of it, in place of what is said of the main one."""
+    if "outputs" in content or not card.others:
+        return
+    for key in ("output", "classes", "objects"):
+        content.pop(key, None)
+    content["outputs"] = as_json(known(card, KNOWN))["outputs"]
 
 
 def _change(

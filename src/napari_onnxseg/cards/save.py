@@ -7,10 +7,10 @@ from collections.abc import Mapping
 from contextlib import suppress
 from dataclasses import replace
 from pathlib import Path
-from typing import Any
+from typing import Any, get_args
 
 from napari_onnxseg.arrays.atomic import atomic
-from napari_onnxseg.cards.card import ModelCard
+from napari_onnxseg.cards.card import Fact, ModelCard
 from napari_onnxseg.cards.catalog import bundled_folder, user_folder
 from napari_onnxseg.cards.description import Description, HeadHints, TensorHints
 from napari_onnxseg.cards.native import is_card
@@ -20,6 +20,9 @@ from napari_onnxseg.errors import FileFormatError
 
 GUESSES = frozenset({"assumed", "file name"})
 """Origins of facts that nobody has stated."""
+
+KNOWN = frozenset(get_args(Fact)) - GUESSES
+"""Origins of facts that are no guesses."""
 
 STATED = frozenset({"user", "card"})
 """Origins of facts that belong on a card; the others are found again where they are."""

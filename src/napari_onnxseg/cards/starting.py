@@ -5,15 +5,15 @@ from __future__ import annotations
 from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any, get_args
+from typing import Any
 
 from napari_onnxseg.arrays.atomic import atomic
-from napari_onnxseg.cards.card import Fact, ModelCard
+from napari_onnxseg.cards.card import ModelCard
 from napari_onnxseg.cards.catalog import bundled_folder, user_folder
 from napari_onnxseg.cards.edit import ROOTS, complete
 from napari_onnxseg.cards.own import own_card_path
 from napari_onnxseg.cards.places import value_at
-from napari_onnxseg.cards.save import GUESSES, keep, known, stored
+from napari_onnxseg.cards.save import GUESSES, KNOWN, keep, known, stored
 from napari_onnxseg.cards.write import as_json, as_text
 from napari_onnxseg.errors import ChoiceError
 
@@ -22,7 +22,6 @@ SCHEMA = (
 )
 """Address of the published schema."""
 
-_KNOWN = frozenset(get_args(Fact)) - GUESSES
 _TO_FILL = ("description", "licence", "origin")
 
 
@@ -60,7 +59,7 @@ def starting_content(card: ModelCard, given: Path) -> dict[str, Any]:
     dict of str to object
         Without guesses; texts for people that nobody has written are empty.
     """
-    content = as_json(known(card, _KNOWN))
+    content = as_json(known(card, KNOWN))
     told = {"$schema": SCHEMA, **content}
     empty = {key: "" for key in _TO_FILL if key not in content}
     metrics = stored(given).get("metrics")
@@ -84,8 +83,8 @@ def open_entries(card: ModelCard, given: Path) -> tuple[OpenEntry, ...]:
     """
     everything = complete(card, given)
     return tuple(
-        OpenEntry(entry, value, card.facts[ROOTS[entry]])
-        for entry in _open(card)
+        OpenEntry(entry, value, fact)
+        for entry, fact in _open(card)
         if (value := value_at(everything, entry)) is not None
     )
 
@@ -130,12 +129,17 @@ def write_to(content: dict[str, Any], path: Path, *, force: bool) -> Path:
     return path
 
 
-def _open(card: ModelCard) -> Iterator[str]:
-    """Yield the entries that are guessed and matter."""
+def _open(card: ModelCard) -> Iterator[tuple[str, str]]:
+    """Yield the entries that are guessed and matter, and what each guess rests on."""
+    coloured = card.input.channels in (3, 4, None)
     for entry, name in ROOTS.items():
-        coloured = card.input.channels in (3, 4, None)
-        if card.facts.get(name) in GUESSES and (name != "colour_order" or coloured):
-            yield entry
+        fact = card.facts.get(name, "")
+        if fact in GUESSES and (name != "colour_order" or coloured):
+            yield (f"outputs.0.{entry}" if card.others and name == "classes" else entry), fact
+    for number, head in enumerate(card.others if "others" not in card.facts else (), 1):
+        yield f"outputs.{number}.task", "assumed"
+        if head.classes:
+            yield f"outputs.{number}.classes", "assumed"
 
 
 def _refuse_to_replace(path: Path, force: bool) -> None:

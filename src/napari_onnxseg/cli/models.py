@@ -136,6 +136,7 @@ def card_rows(card: ModelCard) -> list[tuple[str, str, str]]:
         **{f"in the file: {key}": shortened(text, 120) for key, text in card.extra.items()},
     }
     facts: dict[str, str] = {"tiles": "graph", **card.facts}
+    facts |= {name: facts.get("others", "assumed") for name in lines if name.startswith("output ")}
     return [
         (name, text, ORIGINS.get(facts.get(name, ""), "")) for name, text in lines.items() if text
     ]
