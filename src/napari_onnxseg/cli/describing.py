@@ -20,8 +20,8 @@ from napari_onnxseg.cards.starting import (
 )
 from napari_onnxseg.cards.words import ORIGINS
 from napari_onnxseg.cards.write import as_text
-from napari_onnxseg.cli.models import card_rows
 from napari_onnxseg.cli.screen import print_json, say, say_table, show
+from napari_onnxseg.cli.showing import card_rows
 from napari_onnxseg.pipeline.known import known_model
 
 

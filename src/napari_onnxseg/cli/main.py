@@ -76,7 +76,7 @@ def _matte(files: CutOutFiles, choices: Mapping[str, Any]) -> None:
 @models.command("list")
 def _list(as_json: AsJson = False) -> None:
     """List the models that can be used by name."""
-    from napari_onnxseg.cli.models import list_all
+    from napari_onnxseg.cli.listing import list_all
 
     with told(as_json):
         list_all(as_json)
@@ -88,7 +88,7 @@ def _show(
     as_json: AsJson = False,
 ) -> None:
     """Show everything a run knows about a model, and where each fact came from."""
-    from napari_onnxseg.cli.models import show_one
+    from napari_onnxseg.cli.showing import show_one
 
     with told(as_json):
         show_one(model, as_json)

@@ -1,4 +1,4 @@
-"""``onnxseg models``: what can be run by name, and everything known about one model."""
+"""``onnxseg models show``: everything known about a model, and from where."""
 
 from __future__ import annotations
 
@@ -6,7 +6,6 @@ from dataclasses import asdict
 from typing import Any
 
 from napari_onnxseg.cards.card import ModelCard
-from napari_onnxseg.cards.catalog import ModelSummary, list_models, user_folder
 from napari_onnxseg.cards.save import GUESSES
 from napari_onnxseg.cards.values import shortened
 from napari_onnxseg.cards.words import (
@@ -23,35 +22,8 @@ from napari_onnxseg.cards.words import (
     tensor_words,
     tiles_words,
 )
-from napari_onnxseg.cli.screen import print_json, say, show, show_table
+from napari_onnxseg.cli.screen import print_json, say, show_table
 from napari_onnxseg.pipeline.known import known_model
-
-
-def list_all(as_json: bool) -> None:
-    """Print the models of the catalogue.
-
-    Parameters
-    ----------
-    as_json : bool
-        As one JSON object instead of a table.
-    """
-    found = list_models(downloadable=True)
-    if as_json:
-        print_json({"models": [_summary_json(summary) for summary in found]})
-        return
-    here = [m for m in found if m.source != "downloadable"]
-    show_table(
-        ("name", "task", "title", "licence", "size", "from"),
-        [(m.name, m.task, m.title, m.licence, _megabytes(m.size_bytes), m.source) for m in here],
-    )
-    absent = [m for m in found if m.source == "downloadable"]
-    show("")
-    show_table(
-        ("can be downloaded", "title", "licence", "size"),
-        [(m.name, m.title, _short(m.licence), _megabytes(m.size_bytes)) for m in absent],
-    )
-    say("", f"Put your own .onnx files, with or without a card, into {user_folder()}.")
-    say("", "'onnxseg models download NAME' shows size and terms first.")
 
 
 def show_one(model: str, as_json: bool) -> None:
@@ -169,18 +141,3 @@ def _tile_lines(card: ModelCard) -> dict[str, str]:
         "output per input": ratio_words(geometry),
         "tiles": tiles_words(card),
     }
-
-
-def _short(licence: str) -> str:
-    """Return terms without their explanation, which the download shows."""
-    return licence.partition(";")[0].partition(" (")[0]
-
-
-def _megabytes(size_bytes: int | None) -> str:
-    """Return a size for people."""
-    return "" if size_bytes is None else f"{size_bytes / 1e6:.1f} MB"
-
-
-def _summary_json(summary: ModelSummary) -> dict[str, Any]:
-    """Return one entry of the catalogue."""
-    return {**asdict(summary), "path": str(summary.path)}
