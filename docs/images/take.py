@@ -5,16 +5,19 @@ Needs a screen with OpenGL: ``xvfb-run -a -s "-screen 0 1600x1100x24" python doc
 
 from __future__ import annotations
 
+import shutil
 import sys
 import time
 from collections.abc import Callable
 from pathlib import Path
+from tempfile import TemporaryDirectory
 
 import napari
 import numpy as np
 from PIL import Image
 from qtpy.QtWidgets import QApplication
 
+from napari_onnxseg.cards.catalog import bundled_folder
 from napari_onnxseg.plugin.matting_widget import MattingWidget
 from napari_onnxseg.plugin.models_widget import ModelsWidget
 from napari_onnxseg.plugin.panel import Panel
@@ -22,6 +25,7 @@ from napari_onnxseg.plugin.samples import nuclei, photograph
 from napari_onnxseg.plugin.semantic_widget import SegmentWidget
 
 SIZE = (1280, 740)
+TALL = (1280, 970)
 
 
 def settle(until: Callable[[], bool] = lambda: True, seconds: float = 0.5) -> None:
@@ -58,6 +62,24 @@ def models_picture(viewer: napari.Viewer, file: Path) -> None:
     save(viewer, file)
 
 
+def questions_picture(viewer: napari.Viewer, model: Path, file: Path) -> None:
+    """Choose a model that nobody has described, and save the window with the questions."""
+    panel = SegmentWidget(viewer)
+    viewer.window.add_dock_widget(panel, name="Segment (U-Net)")
+    settle()
+    viewer.reset_view()
+    panel.model.models.open(model)
+    tiles = panel.questions.sheet.looks
+    settle(lambda: panel.questions.is_open and all(tile.has_picture for tile in tiles.tiles))
+    tiles.choose(3)
+    for name, line in zip(
+        ("nucleus", "border"), panel.questions.sheet.names.names[1:], strict=True
+    ):
+        line.setText(name)
+    settle()
+    save(viewer, file)
+
+
 def save(viewer: napari.Viewer, file: Path) -> None:
     """Save the window and close it."""
     shot = Image.fromarray(np.asarray(viewer.screenshot(canvas_only=False, flash=False))[..., :3])
@@ -65,10 +87,12 @@ def save(viewer: napari.Viewer, file: Path) -> None:
     viewer.close()
 
 
-def opened(sample: Callable[[], list[tuple[np.ndarray, dict, str]]]) -> napari.Viewer:
+def opened(
+    sample: Callable[[], list[tuple[np.ndarray, dict, str]]], size: tuple[int, int] = SIZE
+) -> napari.Viewer:
     """Open a sample in a window of the right size."""
     viewer = napari.Viewer(show=True)
-    viewer.window.resize(*SIZE)
+    viewer.window.resize(*size)
     settle()
     ((data, kwargs, _kind),) = sample()
     viewer.add_image(data, **kwargs)
@@ -84,6 +108,10 @@ def main(folder: Path) -> None:
     viewer = opened(photograph)
     picture(viewer, MattingWidget(viewer), "Cut out (U²-Net)", folder / "cut-out.png")
     models_picture(opened(nuclei), folder / "models.png")
+    with TemporaryDirectory() as place:
+        model = Path(place, "unknown.onnx")
+        shutil.copyfile(bundled_folder() / "unet-nuclei.onnx", model)
+        questions_picture(opened(nuclei, TALL), model, folder / "questions.png")
 
 
 if __name__ == "__main__":

@@ -19,6 +19,7 @@ from napari_onnxseg.cards.card import ClassInfo
 from napari_onnxseg.cards.questions import answered, looks, questions
 from napari_onnxseg.cards.read import load_card
 from napari_onnxseg.plugin import glimpses
+from napari_onnxseg.plugin.models_list import LINE
 from napari_onnxseg.plugin.questions import Questions
 from napari_onnxseg.plugin.semantic_widget import SegmentWidget
 from napari_onnxseg.prepare.normalize import Normalization
@@ -317,6 +318,17 @@ def test_the_models_widget_keeps_answers_on_the_card(models, folder):
     assert "lumen" in models.text
     (summary,) = (s for s in models.widget.models._summaries() if s.name == "bare")
     assert [entry.name for entry in summary.classes] == ["background", "class 1", "lumen"]
+
+
+def test_the_list_shows_what_a_bare_model_turned_out_to_be(models, folder):
+    nets.saliency(folder / "subject.onnx")
+    models.widget.refresh("subject")
+    models.choose("subject")
+    assert "Cut out" in models.widget.models.currentItem().data(LINE)
+    models.widget.refresh()
+    assert "Cut out" in models.widget.models.currentItem().data(LINE)
+    models.choose("bare")
+    assert len(models.widget.models.summary.classes) == 3
 
 
 def test_a_test_in_the_models_widget_uses_the_answers(models):

@@ -22,6 +22,10 @@ from napari_onnxseg.plugin.forms import scrolled
 from napari_onnxseg.plugin.model_details import faint
 
 CHIP_PX = 22
+
+CLEAR = "onnxsegClear"
+"""Name of parts that let the ground of the questions through."""
+
 ROW_PX = 30
 ROWS_SHOWN = 5
 """Lines before the list scrolls."""
@@ -124,6 +128,7 @@ class ClassNames(QWidget):
         self.chips = [Chip(entry) for entry in classes]
         self.names = [_field(entry) for entry in classes]
         body = QWidget()
+        body.setObjectName(CLEAR)
         grid = QGridLayout(body)
         grid.setContentsMargins(0, 0, 0, 0)
         grid.setHorizontalSpacing(4)
@@ -136,6 +141,7 @@ class ClassNames(QWidget):
             name.textEdited.connect(self.changed)
         self._area = scrolled(body) if len(classes) > ROWS_SHOWN else body
         if self._area is not body:
+            self._area.setObjectName(CLEAR)
             self._area.setFixedHeight(ROWS_SHOWN * ROW_PX + ROW_PX // 2)
         self._column.addWidget(self._area)
 

@@ -186,17 +186,10 @@ def drawn(result: Any, stack: ImageStack, card: ModelCard) -> NDArray[np.uint8]:
     if hasattr(result, "rgba"):
         pixels: NDArray[np.uint8] = result.rgba.reshape(-1, *result.rgba.shape[-3:])[0][..., :3]
         return _small(pixels)
-    if hasattr(result, "labels"):
+    if result.labels is not None:
         labels = _small(result.labels.reshape(-1, *result.labels.shape[-2:])[0])
         return _painted(_small(_grey(stack)), labels, card.classes)
-    return _small(_ranged(np.asarray(_first_image(result), np.float32)))
-
-
-def _first_image(result: Any) -> Any:
-    """Return one plane of numbers of a result."""
-    array = result.images if hasattr(result, "images") else result.image
-    first = next(iter(array.values())) if hasattr(array, "values") else array
-    return first.reshape(-1, *first.shape[-2:])[0]
+    return _small(_ranged(result.image.reshape(-1, *result.image.shape[-2:])[0]))
 
 
 def _grey(stack: ImageStack) -> NDArray[np.float32]:

@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import replace
+from pathlib import Path
 
 from qtpy.QtCore import QModelIndex, QRect, QSize, Qt, Signal
 from qtpy.QtGui import QColor, QFont, QFontMetrics, QPainter
@@ -16,6 +18,7 @@ from qtpy.QtWidgets import (
     QWidget,
 )
 
+from napari_onnxseg.cards.card import ClassInfo, ModelCard, Task
 from napari_onnxseg.cards.catalog import ModelSummary
 from napari_onnxseg.plugin.choosers import quiet
 from napari_onnxseg.plugin.model_details import faint
@@ -40,6 +43,7 @@ class ModelsList(QListWidget):
 
     def __init__(self, parent: QWidget | None = None) -> None:
         super().__init__(parent)
+        self._known: dict[Path, tuple[Task, tuple[ClassInfo, ...]]] = {}
         self.setFrameShape(QFrame.Shape.NoFrame)
         self.setStyleSheet("QListWidget { background: transparent; }")
         self.setItemDelegate(_TwoLines(self))
@@ -78,7 +82,7 @@ class ModelsList(QListWidget):
                 if group:
                     self.addItem(_header(title))
                 for summary in group:
-                    self.addItem(_entry(summary))
+                    self.addItem(_entry(self._as_known(summary)))
         if not self.choose(before) and summaries:
             self.choose(summaries[0].name)
         if not summaries:
@@ -104,6 +108,25 @@ class ModelsList(QListWidget):
                 self.scrollToItem(self.item(row))
                 return True
         return False
+
+    def show_card(self, card: ModelCard) -> None:
+        """Show what the selected model turned out to be, which no card of it may say.
+
+        Parameters
+        ----------
+        card : ModelCard
+            As it was read.
+        """
+        item = self.currentItem()
+        if item is not None:
+            self._known[item.data(SUMMARY).path] = (card.task, card.classes)
+            item.setData(SUMMARY, self._as_known(item.data(SUMMARY)))
+            item.setData(LINE, _line(item.data(SUMMARY)))
+
+    def _as_known(self, summary: ModelSummary) -> ModelSummary:
+        """Add what was seen when the model was read."""
+        task, classes = self._known.get(summary.path, (summary.task, summary.classes))
+        return replace(summary, task=task, classes=classes)
 
     def show_states(self) -> None:
         """Say anew which models are loaded."""

@@ -186,6 +186,8 @@ class ModelsWidget(QWidget):
         if self.sender() is not self._watch:
             return
         self.card, self._watch = outcome.value, None
+        if self.card is not None:
+            self.models.show_card(self.card)
         self._show(outcome.error)
         self.actions.enable()
 
@@ -213,8 +215,12 @@ class ModelsWidget(QWidget):
         asked = self.questions
         self.details.setVisible(not asked.is_open)
         self._asking.setVisible(asked.has_questions)
-        line = asked.line.heightForWidth(self._asking.width() - SCROLL_BAR_PX)
-        self._asking.setMaximumHeight(QWIDGETSIZE_MAX if asked.is_open else line)
+        folded = asked.folded_height(self.width() - SCROLL_BAR_PX)
+        self._asking.setMaximumHeight(QWIDGETSIZE_MAX if asked.is_open else folded)
+        bar = Qt.ScrollBarPolicy
+        self._asking.setVerticalScrollBarPolicy(
+            bar.ScrollBarAsNeeded if asked.is_open else bar.ScrollBarAlwaysOff
+        )
 
     def _on_jobs(self) -> None:
         """Show whether something is in progress."""

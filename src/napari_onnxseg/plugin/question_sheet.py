@@ -8,7 +8,7 @@ from qtpy.QtCore import Qt
 from qtpy.QtWidgets import QHBoxLayout, QPushButton, QVBoxLayout, QWidget
 
 from napari_onnxseg.cards.questions import Topic
-from napari_onnxseg.plugin.class_names import ClassNames
+from napari_onnxseg.plugin.class_names import CLEAR, ClassNames
 from napari_onnxseg.plugin.foot import sentences
 from napari_onnxseg.plugin.look_tiles import LookTiles
 from napari_onnxseg.plugin.model_details import faint
@@ -88,6 +88,7 @@ def _button(text: str, tip: str) -> QPushButton:
 def _block(title: str, *parts: QWidget) -> QWidget:
     """Put a question above its answers."""
     block = QWidget()
+    block.setObjectName(CLEAR)
     column = QVBoxLayout(block)
     column.setContentsMargins(0, 2, 0, 2)
     column.setSpacing(5)

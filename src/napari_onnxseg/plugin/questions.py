@@ -26,6 +26,7 @@ from napari_onnxseg.cards.questions import (
     looks,
     questions,
 )
+from napari_onnxseg.plugin.class_names import CLEAR
 from napari_onnxseg.plugin.foot import sentences
 from napari_onnxseg.plugin.forms import later
 from napari_onnxseg.plugin.glimpses import Glimpses, View
@@ -92,6 +93,23 @@ class Questions(QFrame):
     def is_open(self) -> bool:
         """Whether there are questions that were not put off."""
         return self._card is not None and self._card.sha256 not in self.skipped
+
+    def folded_height(self, width: int) -> int:
+        """Return the height of the line that says that questions were put off.
+
+        Parameters
+        ----------
+        width : int
+            Room for it, pixels.
+
+        Returns
+        -------
+        int
+            Pixels.
+        """
+        button = self.again.sizeHint()
+        words = self.put_off.heightForWidth(max(width - button.width() - 24, 1))
+        return max(words, button.height()) + 14
 
     def show_card(self, card: ModelCard | None) -> None:
         """Ask about another model, or about none.
@@ -171,7 +189,12 @@ class Questions(QFrame):
     def _lay_out(self) -> None:
         """Put the sheet, and the line that takes its place, under each other."""
         self.setObjectName("onnxsegQuestions")
+        self.setStyleSheet(
+            "#onnxsegQuestions { background: rgba(128, 128, 128, 28); border-radius: 4px; }"
+            f"#{CLEAR} {{ background: transparent; border: none; }}"
+        )
         self.sheet, self.line = QuestionSheet(), QWidget()
+        self.line.setObjectName(CLEAR)
         self.put_off, self.again = sentences(), QPushButton("Answer…")
         row = QHBoxLayout(self.line)
         row.setContentsMargins(8, 4, 4, 4)
@@ -214,9 +237,6 @@ class Questions(QFrame):
         self.setVisible(self._card is not None)
         self.sheet.setVisible(self.is_open)
         self.line.setVisible(not self.is_open)
-        self.setStyleSheet(
-            "#onnxsegQuestions { background: rgba(128, 128, 128, 28); border-radius: 4px; }"
-        )
         self._explain(False)
         self.look_later()
 
