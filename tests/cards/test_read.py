@@ -126,16 +126,21 @@ def test_a_saliency_network_with_seven_outputs_gives_its_first(tmp_path):
     assert any("7 outputs" in note for note in card.notes)
 
 
-def test_different_outputs_are_not_chosen_from_silently(tmp_path):
+def test_different_outputs_are_all_results_unless_a_card_names_one(tmp_path):
     net = Net(COLOUR)
     one, two = (net.random_conv("input", 3, classes, 1) for classes in (2, 5))
     outputs = {one: ("float32", ["n", 2, "y", "x"]), two: ("float32", ["n", 5, "y", "x"])}
     path = save(net.model(outputs), tmp_path / "a.onnx")
-    with pytest.raises(ModelError, match="several outputs"):
-        load_card(path)
+    card = load_card(path)
+    assert [(head.name, head.task, len(head.classes)) for head in card.heads] == [
+        (one, "semantic", 2),
+        (two, "semantic", 5),
+    ]
+    assert f"The model gives 2 maps, each of which is a result: '{one}', '{two}'." in card.notes
     named = {"format": 1, "output": {"name": two}}
     path.with_suffix(".json").write_text(json.dumps(named), encoding="utf-8")
-    assert load_card(path).output.channels == 5
+    card = load_card(path)
+    assert (card.output.channels, card.others) == (5, ())
 
 
 def test_a_network_with_two_inputs_is_refused(tmp_path):

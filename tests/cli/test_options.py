@@ -27,6 +27,7 @@ EVERY_CHOICE = {
     "statistics": ("plane", "plane"),
     "nodata": ("-9999", -9999.0),
     "threshold": ("0.3", 0.3),
+    "heads": ("mask", ("mask",)),
     "feather_px": ("3", 3.0),
     "background": ("#aabbcc", "#aabbcc"),
 }

@@ -39,8 +39,8 @@ def test_tile_and_halo_of_the_command_line_reach_the_session(
         def __getattr__(self, name):
             return getattr(self.session, name)
 
-        def start(self):
-            run = self.session.start()
+        def start(self, outputs):
+            run = self.session.start(outputs)
             feed = type(run).__call__
             monkeypatch.setattr(
                 type(run), "__call__", lambda me, batch: seen.append(batch.shape) or feed(me, batch)

@@ -12,7 +12,7 @@ from napari_onnxseg.decode.labels import (
 from napari_onnxseg.errors import ChoiceError, ModelError
 
 
-def decoded(scores, kind="logits", threshold=0.5, dtype=None):
+def decoded(scores, kind="logits", threshold=None, dtype=None):
     out = np.full(scores.shape[1:], 77, dtype or label_dtype(len(scores)))
     decode_labels(scores, out, kind=kind, threshold=threshold)
     return out

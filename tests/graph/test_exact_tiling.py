@@ -104,4 +104,4 @@ def test_the_classical_unpadded_network_gives_388_for_572(tmp_path):
     path = nets.unpadded_unet(tmp_path / "a.onnx", depth=4, sides=(572, 572))
     card = load_card(path)
     assert (card.input.sides, card.geometry.shrink) == ((572, 572), (92, 92))
-    assert OrtSession(card, "cpu").warm_up((1, 1, 572, 572)) == (1, 3, 388, 388)
+    assert OrtSession(card, "cpu").start().shapes((1, 1, 572, 572)) == ((1, 3, 388, 388),)

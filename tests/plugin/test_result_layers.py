@@ -10,7 +10,7 @@ from napari.layers import Image, Labels
 from napari.layers.labels._labels_key_bindings import new_label
 
 from napari_onnxseg.cards.card import ClassInfo
-from napari_onnxseg.pipeline.job import MatteResult, SegmentResult
+from napari_onnxseg.pipeline.job import HeadResult, MatteResult, SegmentResult
 from napari_onnxseg.plugin.layers import Placement, capture
 from napari_onnxseg.plugin.results import (
     NEW_CLASS_COLOUR,
@@ -29,7 +29,9 @@ def place(layer: Image) -> Placement:
 
 def segmented(labels: np.ndarray, layer: Image, **more: object) -> list[Labels]:
     classes = (BACKGROUND, NUCLEUS, BORDER)
-    result = SegmentResult(labels, card(classes=classes), "CPU", {"total": 1.0}, **more)
+    model = card(classes=classes)
+    found = HeadResult(model.heads[0], labels, **more)
+    result = SegmentResult((found,), model, "CPU", {"total": 1.0})
     return segment_layers(result, place(layer))
 
 
@@ -137,13 +139,10 @@ def test_objects_hide_the_classes_that_they_cover(source):
 
 def test_a_confidence_as_wide_as_a_colour_axis_stays_grey(source):
     source = Image(np.zeros((20, 64, 4)), rgb=False, name="A")
-    result = SegmentResult(
-        np.zeros((20, 64, 4), np.uint8),
-        card(),
-        "CPU",
-        {},
-        confidence=np.zeros((20, 64, 4), np.uint8),
-    )
+    zeros = np.zeros((20, 64, 4), np.uint8)
+    model = card()
+    found = HeadResult(model.heads[0], zeros, confidence=zeros)
+    result = SegmentResult((found,), model, "CPU", {})
     placement = Placement(capture(source), (0, 1, 2), (None, None, None))
     confidence, _classes = segment_layers(result, placement)
     assert not confidence.rgb

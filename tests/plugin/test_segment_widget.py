@@ -217,12 +217,13 @@ def test_without_a_rule_objects_are_not_offered(desk):
     assert len(results(desk)) == 1
 
 
-def test_the_threshold_is_offered_to_one_channel_models(desk):
+def test_the_threshold_begins_at_half_for_one_channel_and_at_none_for_several(desk):
     several = desk.segment(card(classes=(BACKGROUND, NUCLEUS, BORDER)))
     one = card()
     single = desk.segment(replace(one, output=replace(one.output, channels=1)))
-    assert not several.choices.decoding.threshold.isVisibleTo(several.choices.decoding)
-    assert single.choices.decoding.threshold.isVisibleTo(single.choices.decoding)
+    assert several.choices.decoding.values()["threshold"] is None
+    assert several.choices.decoding.threshold.text() == "best class wins"
+    assert single.choices.decoding.values()["threshold"] == 0.5
 
 
 def test_the_threshold_begins_with_the_authors_and_is_then_the_users(desk):

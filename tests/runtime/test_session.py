@@ -75,8 +75,9 @@ def test_only_the_chosen_output_is_returned(made):
 
 
 def test_warming_up_tells_the_shape_of_the_scores(made):
-    assert open_session(made(nets.shrink)).warm_up((1, 1, 64, 64)) == (1, 2, 48, 48)
-    assert open_session(made(nets.double_resolution)).warm_up((1, 1, 8, 9)) == (1, 2, 16, 18)
+    assert open_session(made(nets.shrink)).start().shapes((1, 1, 64, 64)) == ((1, 2, 48, 48),)
+    double = open_session(made(nets.double_resolution)).start()
+    assert double.shapes((1, 1, 8, 9)) == ((1, 2, 16, 18),)
 
 
 def test_a_session_is_kept_until_it_is_released(made):

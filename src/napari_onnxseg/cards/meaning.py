@@ -9,6 +9,7 @@ from typing import Generic, TypeVar
 from napari_onnxseg.cards.card import ClassInfo, Fact, ScoreKind, Task, TensorSpec
 from napari_onnxseg.cards.description import Description
 from napari_onnxseg.cards.rembg import IMAGENET
+from napari_onnxseg.errors import ModelError
 from napari_onnxseg.graph.inspect import GraphFacts
 from napari_onnxseg.graph.receptive import Receptive
 from napari_onnxseg.prepare.normalize import Normalization
@@ -17,6 +18,9 @@ T = TypeVar("T")
 
 GOLDEN_TURN = 0.381966
 """Part of the colour circle between two classes; spreads any number of hues evenly."""
+
+MOST_PLANES = 1000
+"""Classes of a label image, or channels of an image, that one output may have."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -28,8 +32,14 @@ class Finding(Generic[T]):
     note: str = ""
 
 
-def scores_of(facts: GraphFacts, output: TensorSpec, told: Description) -> Finding[ScoreKind]:
-    """Tell whether the output holds logits, probabilities or class ids."""
+def scores_of(
+    facts: GraphFacts, output: TensorSpec, task: Task, told: Description
+) -> Finding[ScoreKind]:
+    """Tell whether the output holds logits, probabilities, class ids or values."""
+    if task == "image":
+        return Finding("values", told.fact("task" if told.task else "scores"))
+    if told.scores == "values":
+        told = replace(told, scores=None)
     activation = facts.activations.get(output.name)
     whole = output.dtype.startswith(("int", "uint", "bool"))
     if activation == "argmax" or whole:
@@ -41,7 +51,7 @@ def scores_of(facts: GraphFacts, output: TensorSpec, told: Description) -> Findi
 
 def classes_of(count: int | None, task: Task, told: Description) -> Finding[tuple[ClassInfo, ...]]:
     """Name the classes; ``count`` is what the graph tells."""
-    if task == "matting":
+    if task != "semantic":
         return Finding((), "graph")
     if not told.classes:
         return Finding(_default_classes(count or 0), "assumed")
@@ -57,16 +67,36 @@ def count_of(output: TensorSpec, scores: ScoreKind, view: Receptive) -> int | No
     """Return the number of classes, one channel being two; None when the graph leaves it open."""
     if scores == "labels":
         return view.label_count
-    channels = output.channels if "C" in output.layout else 1
-    return 2 if channels == 1 else channels
+    return 2 if output.planes == 1 else output.planes
+
+
+def refuse_many(output: TensorSpec, count: int | None) -> None:
+    """Raise for an output of more classes or channels than can be shown."""
+    planes = max(count or 0, output.planes or 0)
+    if planes > MOST_PLANES:
+        raise ModelError(
+            f"The output '{output.name}' gives {planes} numbers for each pixel, as networks give "
+            f"that describe pixels for others; at most {MOST_PLANES} classes or channels can be "
+            "shown, so choose another output or model."
+        )
 
 
 def task_of(
-    tensors: tuple[TensorSpec, TensorSpec], view: Receptive, several: bool, told: Description
+    tensors: tuple[TensorSpec, TensorSpec],
+    view: Receptive,
+    told: Description,
+    *,
+    several: bool = False,
+    ended: bool = True,
 ) -> Finding[Task]:
-    """Tell a saliency network from a segmentation network."""
+    """Tell a saliency network from a segmentation network.
+
+    ``several`` outputs are alike; the graph has ``ended`` in something that says what it gives.
+    """
     if told.task:
         return Finding(told.task, told.fact("task"))
+    if told.scores == "values":
+        return Finding("image", told.fact("scores"))
     colour, single = tensors[0].channels == 3, tensors[1].channels == 1
     sees_all = all(
         side is not None and radius >= side
@@ -75,7 +105,20 @@ def task_of(
     if colour and single and (several or sees_all):
         note = "Taken for a background-removal model, because it is built like a saliency network."
         return Finding("matting", "assumed", note)
-    return Finding("semantic", "assumed")
+    return Finding("semantic", "assumed", image_note(tensors, told) if not ended else "")
+
+
+def image_note(tensors: tuple[TensorSpec, TensorSpec], told: Description) -> str:
+    """Say that an output which nothing describes may be an image, when it is built like one."""
+    source, output = tensors
+    settled = told.scores or told.classes or output.dtype[0] in "iub"
+    if settled or source.channels is None or source.channels != output.planes:
+        return ""
+    return (
+        f"'{output.name}' has as many channels as the input and nothing says what it holds; it is "
+        'taken for class scores. If it is an image, as of a denoiser, put {"task": "image"} into '
+        "a card."
+    )
 
 
 def normalization_of(tensor: TensorSpec, task: Task, told: Description) -> Finding[Normalization]:

@@ -9,32 +9,21 @@ from functools import lru_cache
 from pathlib import Path
 from typing import Any
 
-from napari_onnxseg.cards.card import Fact, Geometry, ModelCard, Task, TensorSpec
+from napari_onnxseg.cards.card import Fact, Layout, ModelCard, Task, TensorSpec
 from napari_onnxseg.cards.catalog import list_models, user_folder
-from napari_onnxseg.cards.description import Description, TensorHints
+from napari_onnxseg.cards.description import Description
+from napari_onnxseg.cards.heads import distinct, geometry_of, meaning_of, other_heads
 from napari_onnxseg.cards.layers import layered
-from napari_onnxseg.cards.meaning import (
-    Finding,
-    classes_of,
-    count_of,
-    normalization_of,
-    scores_of,
-    task_of,
-)
+from napari_onnxseg.cards.meaning import Finding, normalization_of
 from napari_onnxseg.cards.offers import known_by_name
+from napari_onnxseg.cards.outputs import Found, Wish, several_alike, used_outputs
 from napari_onnxseg.cards.own import own_description
 from napari_onnxseg.cards.pins import require_pinned
 from napari_onnxseg.cards.rembg import fits
 from napari_onnxseg.cards.sources import all_told, card_beside, locate
-from napari_onnxseg.cards.tensors import (
-    choose_input,
-    choose_output,
-    input_spec,
-    output_spec,
-    several_alike,
-)
+from napari_onnxseg.cards.tensors import choose_input, input_spec, output_spec
 from napari_onnxseg.errors import ModelError
-from napari_onnxseg.graph.inspect import GraphFacts, inspect
+from napari_onnxseg.graph.inspect import GraphFacts, TensorFacts, inspect
 from napari_onnxseg.graph.layout import convolution_evidence
 from napari_onnxseg.graph.load import followed, read_model, require_side_files
 from napari_onnxseg.graph.probe import Probe
@@ -54,10 +43,10 @@ class Reading:
     ----------
     facts : GraphFacts
         Declarations of the file.
-    input, output : TensorSpec
-        The tensors used.
-    view : Receptive
-        Tiling facts.
+    input : TensorSpec
+        What takes the picture.
+    outputs : tuple of Found
+        The outputs used, the main one first.
     layout_fact : str
         Where the layout of the input came from.
     notes : tuple of str
@@ -66,10 +55,14 @@ class Reading:
 
     facts: GraphFacts
     input: TensorSpec
-    output: TensorSpec
-    view: Receptive
+    outputs: tuple[Found, ...]
     layout_fact: Fact
     notes: tuple[str, ...]
+
+    @property
+    def main(self) -> Found:
+        """The main output."""
+        return self.outputs[0]
 
 
 def load_card(model: str | Path) -> ModelCard:
@@ -119,10 +112,10 @@ def _with_name(path: Path, sha256: str, told: Description) -> tuple[Description,
     """Read the graph, and add what the model's name tells where the graph can be that."""
     named = known_by_name(path)
     both = layered(told, named)
-    reading = _reading(path, sha256, both.tensors)
-    if fits(named, reading.input, reading.output):
+    reading = _reading(path, sha256, Wish.of(both))
+    if fits(named, reading.input, reading.main.spec):
         return both, reading
-    return told, _reading(path, sha256, told.tensors)
+    return told, _reading(path, sha256, Wish.of(told))
 
 
 def _checked_hash(path: Path, told: Description) -> str:
@@ -144,61 +137,68 @@ def _hash(path: Path, modified_ns: int, size: int) -> str:
 
 
 @lru_cache(maxsize=REMEMBERED)
-def _reading(path: Path, sha256: str, hints: TensorHints) -> Reading:
+def _reading(path: Path, sha256: str, wish: Wish) -> Reading:
     """Read the graph; remembered by content."""
     with followed(path):
-        return _followed(path, hints)
+        return _followed(path, wish)
 
 
-def _followed(path: Path, hints: TensorHints) -> Reading:
-    """Follow the graph from its input to its output."""
+def _followed(path: Path, wish: Wish) -> Reading:
+    """Follow the graph from its input to its outputs."""
     model = read_model(path)
     facts = inspect(model)
-    source = choose_input(facts, hints)
+    source = choose_input(facts, wish.tensors)
     seen = convolution_evidence(model.graph, source.name, len(source.dims))
-    spec, layout_fact, layout_note = input_spec(source, hints, seen)
-    target, choice_note = choose_output(facts, hints, len(source.dims))
+    spec, layout_fact, layout_note = input_spec(source, wish.tensors, seen)
     dims = [dim if isinstance(dim, int) else None for dim in source.dims]
     dims[spec.layout.index("C")] = spec.channels
-    view = analyse(model, Probe(source.name, target.name, spec.layout, tuple(dims)), path.parent)
-    spec = replace(spec, sides=tuple(map(_first, spec.sides, view.sides)))
-    output, output_note = output_spec(target, view, hints, spec.channels is not None)
-    notes = (layout_note, choice_note, output_note, _fit_note(view))
-    return Reading(facts, spec, output, view, layout_fact, tuple(note for note in notes if note))
+
+    def look(target: TensorFacts, layout: Layout | None) -> Found:
+        probe = Probe(source.name, target.name, spec.layout, tuple(dims))
+        view = analyse(model, probe, path.parent)
+        return Found(*_spec_and_note(target, view, layout, spec.channels is not None))
+
+    outputs, chosen = used_outputs(facts, wish, spec.channels, len(source.dims), look)
+    main = outputs[0]
+    spec = replace(spec, sides=tuple(map(_first, spec.sides, main.view.sides)))
+    notes = (layout_note, *chosen, main.note, _fit_note(main.view))
+    return Reading(facts, spec, outputs, layout_fact, tuple(note for note in notes if note))
+
+
+def _spec_and_note(
+    target: TensorFacts, view: Receptive, layout: Layout | None, channels_known: bool
+) -> tuple[TensorSpec, Receptive, str]:
+    spec, note = output_spec(target, view, layout, channels_known)
+    return spec, view, note
 
 
 def _assemble(path: Path, sha256: str, told: Description, reading: Reading, note: str) -> ModelCard:
     """Put the card together and say where each fact came from."""
-    view = reading.view
-    task = task_of((reading.input, reading.output), view, several_alike(reading.facts), told)
-    scores = scores_of(reading.facts, reading.output, told)
-    count = count_of(reading.output, scores.value, view)
-    classes = classes_of(count, task.value, told)
-    normalization = normalization_of(reading.input, task.value, told)
-    found: dict[str, Finding[Any]] = {
-        "task": task,
-        "scores": scores,
-        "classes": classes,
-        "normalization": normalization,
-    }
-    sizing = told.sizing if task.value == "matting" and None in reading.input.sides else None
+    graph, source, main = reading.facts, reading.input, reading.main
+    meaning = meaning_of(graph, source, main, told, several=several_alike(graph))
+    task = meaning.task.value
+    normalization = normalization_of(source, task, told)
+    found = {**meaning.findings, "normalization": normalization}
+    others, other_notes = other_heads(graph, source, reading.outputs[1:], told)
+    head_name = told.head_name or main.spec.name
+    sizing = told.sizing if task == "matting" and None in source.sides else None
     facts = _facts(found, reading, told) | ({"sizing": told.fact("sizing")} if sizing else {})
     heard = (finding.note for finding in found.values())
     return ModelCard(
         name=told.name or path.stem,
         title=told.title or path.stem,
         description=told.description,
-        task=task.value,
+        task=task,
         path=path,
         sha256=sha256,
-        input=reading.input,
-        output=reading.output,
-        geometry=_geometry(view),
+        input=source,
+        output=main.spec,
+        geometry=geometry_of(main.view),
         normalization=normalization.value,
         colour_order=told.colour_order or "RGB",
-        scores=scores.value,
-        classes=classes.value,
-        objects=told.objects,
+        scores=meaning.scores.value,
+        classes=meaning.classes.value,
+        objects=told.objects if task == "semantic" else None,
         sizing=sizing,
         pixel_size=told.pixel_size,
         suggested=told.suggested,
@@ -206,11 +206,15 @@ def _assemble(path: Path, sha256: str, told: Description, reading: Reading, note
         origin=told.origin,
         extra=told.extra,
         facts=facts,
-        side_files=reading.facts.external_data,
+        side_files=graph.external_data,
+        head_name=told.head_name,
+        channels=told.channels if task == "image" else (),
+        after=told.after,
+        others=distinct(head_name, others),
         notes=tuple(
             n
             for n in (
-                *(note, *told.notes, *reading.notes, *heard),
+                *(note, *told.notes, *reading.notes, *heard, *other_notes),
                 *(_name_note(facts), _size_note(told, task), _pixel_note(told)),
             )
             if n
@@ -222,7 +226,7 @@ def _facts(
     found: Mapping[str, Finding[Any]], reading: Reading, told: Description
 ) -> dict[str, Fact]:
     """Say where each field came from."""
-    stated = (name for name in ("pixel_size", "suggested") if getattr(told, name))
+    stated = (name for name in _STATED if getattr(told, name))
     facts = {name: finding.fact for name, finding in found.items()}
     return {
         **facts,
@@ -232,6 +236,10 @@ def _facts(
         "geometry": "graph",
         "colour_order": told.fact("colour_order") if told.colour_order else "assumed",
     }
+
+
+_STATED = ("pixel_size", "suggested", "channels", "after", "others", "head_name")
+"""Fields that are only there when a source states them."""
 
 
 def _name_note(facts: Mapping[str, Fact]) -> str:
@@ -245,9 +253,9 @@ def _name_note(facts: Mapping[str, Fact]) -> str:
     )
 
 
-def _size_note(told: Description, task: Finding[Task]) -> str:
+def _size_note(told: Description, task: Task) -> str:
     """Say that a network which was trained on whole pictures will see tiles."""
-    if task.value == "matting" or told.sizing is None:
+    if task == "matting" or told.sizing is None:
         return ""
     side = told.sizing.side_px
     return (
@@ -276,15 +284,3 @@ def _fit_note(view: Receptive) -> str:
 
 def _first(declared: int | None, fitting: int | None) -> int | None:
     return declared or fitting
-
-
-def _geometry(view: Receptive) -> Geometry:
-    return Geometry(
-        multiple=view.multiple,
-        halo=view.halo,
-        radius=view.radius,
-        ratio=view.ratio,
-        shrink=view.shrink,
-        breakers=view.breakers,
-        bytes_per_px=view.bytes_per_px,
-    )

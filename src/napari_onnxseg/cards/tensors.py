@@ -34,7 +34,7 @@ def choose_input(facts: GraphFacts, hints: TensorHints) -> TensorFacts:
         When there is not exactly one input, or none of that name.
     """
     if hints.input_name:
-        _named(facts.inputs, hints.input_name, "input")
+        named(facts.inputs, hints.input_name, "input")
     if len(facts.inputs) != 1:
         names = ", ".join(tensor.name for tensor in facts.inputs) or "none"
         raise ModelError(
@@ -44,47 +44,33 @@ def choose_input(facts: GraphFacts, hints: TensorHints) -> TensorFacts:
     return facts.inputs[0]
 
 
-def choose_output(facts: GraphFacts, hints: TensorHints, rank: int) -> tuple[TensorFacts, str]:
-    """Return the output that is used, and a note when there was a choice.
+def named(tensors: Sequence[TensorFacts], name: str, kind: str) -> TensorFacts:
+    """Return the tensor that a description names.
 
     Parameters
     ----------
-    facts : GraphFacts
-        The declarations of the file.
-    hints : TensorHints
-        The card, which may name it.
-    rank : int
-        Number of axes of the input.
+    tensors : sequence of TensorFacts
+        Those of the graph.
+    name : str
+        The one that is meant.
+    kind : {"input", "output"}
+        For the message.
 
     Returns
     -------
-    tuple of TensorFacts and str
-        The output, and a sentence for the user or nothing.
+    TensorFacts
+        That one.
 
     Raises
     ------
     ModelError
-        When several outputs differ and the card names none.
+        When the graph has none of that name.
     """
-    if hints.output_name:
-        return _named(facts.outputs, hints.output_name, "output"), ""
-    maps = [tensor for tensor in facts.outputs if len(tensor.dims) in (rank, rank - 1)]
-    if len(facts.outputs) == 1:
-        return facts.outputs[0], ""
-    if not maps or not (hints.first_output or all(_alike(maps[0], other) for other in maps)):
-        names = ", ".join(f"{t.name} {list(t.dims)}" for t in facts.outputs)
-        raise ModelError(
-            f"The model has several outputs ({names}); name the one to use in a card beside it, "
-            'as in {"format": 1, "output": {"name": "..."}}.'
-        )
-    note = f"The model has {len(facts.outputs)} outputs; the first map, '{maps[0].name}', is used."
-    return maps[0], note
-
-
-def several_alike(facts: GraphFacts) -> bool:
-    """Tell whether the model gives several maps of one shape, as saliency networks do."""
-    first, *others = facts.outputs
-    return bool(others) and all(_alike(first, other) for other in others)
+    for tensor in tensors:
+        if tensor.name == name:
+            return tensor
+    names = ", ".join(tensor.name for tensor in tensors)
+    raise ModelError(f"The description names the {kind} '{name}', the model has {names}.")
 
 
 def input_spec(
@@ -132,7 +118,7 @@ def input_spec(
 
 
 def output_spec(
-    tensor: TensorFacts, view: Receptive, hints: TensorHints, channels_known: bool
+    tensor: TensorFacts, view: Receptive, told: Layout | None, channels_known: bool
 ) -> tuple[TensorSpec, str]:
     """Say what the axes of the output mean, from the way the picture takes through the graph.
 
@@ -142,8 +128,8 @@ def output_spec(
         The output.
     view : Receptive
         Where the spatial axes went.
-    hints : TensorHints
-        The card, which may state the layout.
+    told : str or None
+        What a description says of its layout.
     channels_known : bool
         Whether the channels of the input are known, so that inferred ones can be trusted.
 
@@ -174,9 +160,7 @@ def output_spec(
     trusted = position >= 0 and channels_known and bool(view.output_dims)
     inferred = view.output_dims[position] if trusted else None
     whole = TensorFacts(tensor.name, tensor.dtype, dims)
-    return _spec(whole, cast(Layout, layout), inferred), _contradiction(
-        "output", hints.output_layout, layout
-    )
+    return _spec(whole, cast(Layout, layout), inferred), _contradiction("output", told, layout)
 
 
 def _spec(tensor: TensorFacts, layout: Layout, channels: int | None) -> TensorSpec:
@@ -191,21 +175,6 @@ def _spec(tensor: TensorFacts, layout: Layout, channels: int | None) -> TensorSp
         channels=declared or channels,
         sides=tuple(numbers[layout.index(axis)] for axis in "DHW" if axis in layout),
     )
-
-
-def _named(tensors: Sequence[TensorFacts], name: str, kind: str) -> TensorFacts:
-    for tensor in tensors:
-        if tensor.name == name:
-            return tensor
-    names = ", ".join(tensor.name for tensor in tensors)
-    raise ModelError(f"The description names the {kind} '{name}', the model has {names}.")
-
-
-def _alike(one: TensorFacts, other: TensorFacts) -> bool:
-    """Tell whether two tensors can have one shape, as far as they declare it."""
-    pairs = zip(one.dims, other.dims, strict=False)
-    numbers = [(a, b) for a, b in pairs if isinstance(a, int) and isinstance(b, int)]
-    return len(one.dims) == len(other.dims) and all(a == b for a, b in numbers)
 
 
 def _fits(tensor: TensorFacts, layout: str, channels: int | None) -> bool:

@@ -38,6 +38,8 @@ class CuttingOut:
         The verb as typed.
     extras : tuple of str
         None.
+    floats : bool
+        No.
     """
 
     card: ModelCard
@@ -45,6 +47,7 @@ class CuttingOut:
     compression: int
     name: str = "matte"
     extras: tuple[str, ...] = ()
+    floats: bool = False
 
     def check(self, place: Place, planes: int = 1) -> None:
         """Raise for a file that cannot hold alpha."""

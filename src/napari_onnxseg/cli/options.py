@@ -42,7 +42,7 @@ class Option:
     kind: Any = str
     flags: tuple[str, ...] = ()
     metavar: str | None = None
-    read: Callable[[str], Any] | None = None
+    read: Callable[[Any], Any] | None = None
 
 
 def _one_of(*allowed: str) -> Callable[[str], str]:
@@ -108,6 +108,13 @@ OPTIONS: Mapping[str, Option] = {
     ),
     "confidence": Option("Also write the probability of the chosen class.", bool),
     "objects": Option("Also write separate objects, when the model is made for it.", bool),
+    "heads": Option(
+        "Output that is wanted, of a model with several; may be given more than once.",
+        list[str],
+        flags=("--head",),
+        metavar="NAME",
+        read=tuple,
+    ),
     "feather_px": Option(
         "Soften the edge by this many px at the model's side; 3 and 5 are usual.",
         float,
@@ -197,5 +204,5 @@ def _read(options: Mapping[str, Option], raw: Mapping[str, Any]) -> dict[str, An
     return {
         name: read(value) if (read := options[name].read) else value
         for name, value in raw.items()
-        if value is not None
+        if value not in (None, [], ())
     }

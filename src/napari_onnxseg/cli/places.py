@@ -100,7 +100,9 @@ def is_one_file(inputs: Sequence[Path], out: Path, suffix: str | None) -> bool:
     return looks_like_file
 
 
-def place_results(images: Sequence[Path], out: Path, suffix: str | None) -> list[Place]:
+def place_results(
+    images: Sequence[Path], out: Path, suffix: str | None, *, floats: bool = False
+) -> list[Place]:
     """Give each image a file in the folder ``out``.
 
     Parameters
@@ -112,6 +114,8 @@ def place_results(images: Sequence[Path], out: Path, suffix: str | None) -> list
     suffix : str or None
         ``"png"``, ``"tif"`` or ``"npy"``; None follows the image (TIFF to TIFF, NPY to NPY,
         everything else to PNG).
+    floats : bool, optional
+        Whether results hold floats, for which TIFF takes the place of PNG.
 
     Returns
     -------
@@ -122,7 +126,7 @@ def place_results(images: Sequence[Path], out: Path, suffix: str | None) -> list
     places = []
     for path in images:
         stem = path.stem if stems[path.stem] == 1 else path.name
-        places.append(Place(path, out / f"{stem}.{suffix or _follow(path)}"))
+        places.append(Place(path, out / f"{stem}.{suffix or _follow(path, floats)}"))
     return places
 
 
@@ -165,7 +169,8 @@ def _targets(places: Sequence[Place], extras: Sequence[str]) -> Iterator[tuple[P
             yield place, place.beside(extra)
 
 
-def _follow(path: Path) -> str:
+def _follow(path: Path, floats: bool) -> str:
     """Return the format of the result for an image that the user left open."""
     suffix = path.suffix.lower()
-    return "tif" if suffix in (".tif", ".tiff") else "npy" if suffix == ".npy" else "png"
+    is_tiff = floats or suffix in (".tif", ".tiff")
+    return "npy" if suffix == ".npy" else "tif" if is_tiff else "png"

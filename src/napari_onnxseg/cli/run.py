@@ -49,6 +49,11 @@ class Verb(Protocol):
         ...
 
     @property
+    def floats(self) -> bool:
+        """Whether results hold floats: a format that is left open is then TIFF, not PNG."""
+        ...
+
+    @property
     def extras(self) -> tuple[str, ...]:
         """Other results of each image, as `Place.beside` names them."""
         ...
@@ -125,7 +130,7 @@ def _placed(verb: Verb, files: Files, images: Sequence[Path]) -> list[Place]:
     if is_one_file(files.inputs, files.out, files.format):
         places = [Place(images[0], files.out)]
     else:
-        places = place_results(images, files.out, files.format)
+        places = place_results(images, files.out, files.format, floats=verb.floats)
     refuse_collisions(places, verb.extras)
     for place in places:
         verb.check(place)

@@ -6,13 +6,18 @@ import numpy as np
 from numpy.typing import NDArray
 
 from napari_onnxseg.decode.blocks import row_blocks, write_bytes
-from napari_onnxseg.decode.labels import ScoreKind, score_at, to_probabilities
+from napari_onnxseg.decode.labels import (
+    ScoreKind,
+    best_probability,
+    score_at,
+    to_probabilities,
+)
 from napari_onnxseg.errors import ModelError
 from napari_onnxseg.types import Scores
 
 
 def confidence(
-    scores: Scores, kind: ScoreKind, out: NDArray[np.uint8], *, threshold: float = 0.5
+    scores: Scores, kind: ScoreKind, out: NDArray[np.uint8], *, threshold: float | None = None
 ) -> None:
     """Write the probability of the chosen class of every pixel, times 255.
 
@@ -25,7 +30,7 @@ def confidence(
     out : numpy.ndarray
         (Y, X) or (Z, Y, X) uint8; overwritten. 0 where a score is not a number.
     threshold : float, optional
-        The one that made the labels; only for one channel.
+        The one that made the labels. Below it, class 0 was chosen of several.
 
     Raises
     ------
@@ -40,11 +45,12 @@ def confidence(
         raise ModelError(
             f"The model gave scores of shape {scores.shape} for an image block of {out.shape} px."
         )
-    limit = score_at(threshold, kind)
+    limit = score_at(0.5 if threshold is None else threshold, kind)
+    least = None if threshold is None else np.float32(threshold)
     for where in row_blocks(out.shape):
         block = scores[(slice(None), *where)]
         one = len(block) == 1
-        chosen = _of_one_channel(block, kind, limit) if one else _of_the_best(block, kind)
+        chosen = _of_one_channel(block, kind, limit) if one else _of_several(block, kind, least)
         write_bytes(chosen, out[where])
 
 
@@ -55,12 +61,10 @@ def _of_one_channel(block: Scores, kind: ScoreKind, limit: float) -> NDArray[np.
     return chosen
 
 
-def _of_the_best(block: Scores, kind: ScoreKind) -> NDArray[np.float32]:
-    """Return the largest probability; of logits, 1 / sum exp(score - best)."""
-    best: NDArray[np.float32] = block.max(axis=0)
-    if kind == "probabilities":
+def _of_several(block: Scores, kind: ScoreKind, least: np.float32 | None) -> NDArray[np.float32]:
+    """Return the largest probability; that of class 0 where it is below ``least``."""
+    best = best_probability(block, kind)
+    if least is None or not (unsure := best < least).any():
         return best
-    with np.errstate(over="ignore", invalid="ignore"):
-        others = np.exp(block - best)
-    chosen: NDArray[np.float32] = np.divide(1, others.sum(axis=0), dtype=np.float32)
+    chosen: NDArray[np.float32] = np.where(unsure, to_probabilities(block, kind)[0], best)
     return chosen

@@ -114,6 +114,34 @@ def diagnose_matte(
     return tuple(sentences)
 
 
+def diagnose_values(
+    limits: Sequence[tuple[float, float]], nonfinite: int, total: int, feed: Feed
+) -> tuple[str, ...]:
+    """Explain an image of one value, or values that are not numbers.
+
+    Parameters
+    ----------
+    limits : sequence of (float, float)
+        Smallest and largest finite value of each channel.
+    nonfinite : int
+        Pixels with NaN or infinite values where the image has data.
+    total : int
+        Pixels where the image has data.
+    feed : Feed
+        What the model was given.
+
+    Returns
+    -------
+    tuple of str
+        Sentences for the user; empty when nothing is suspicious.
+    """
+    sentences = _nonfinite(nonfinite, total)
+    if total > 1 and nonfinite < total and all(low == high for low, high in limits):
+        values = ", ".join(f"{low:g}" for low, _ in limits)
+        sentences.append(f"Every pixel came out as {values}. {_advice(feed)}")
+    return tuple(sentences)
+
+
 def _nonfinite(count: int, total: int) -> list[str]:
     """Say how many pixels have scores that are not finite numbers."""
     if not count:

@@ -8,7 +8,7 @@ from typing import Any, Literal
 import numpy as np
 from numpy.typing import NDArray
 
-from napari_onnxseg.decode.blocks import rows_per_block
+from napari_onnxseg.decode.blocks import row_blocks, rows_per_block
 from napari_onnxseg.errors import ChoiceError, ModelError
 from napari_onnxseg.types import AnyArray, Labels, Mask, Scores
 
@@ -42,12 +42,13 @@ def label_dtype(classes: int) -> np.dtype[Any]:
 
 
 def decode_labels(
-    scores: AnyArray, out: Labels, *, kind: ScoreKind, threshold: float = 0.5
+    scores: AnyArray, out: Labels, *, kind: ScoreKind, threshold: float | None = None
 ) -> None:
     """Write the class of every pixel into ``out``.
 
-    Several channels: the class of the highest score, the lower one of equals. One channel:
-    1 where the probability exceeds the threshold, else 0. No class is ever made up.
+    Several channels: the class of the highest score, the lower one of equals; class 0 where
+    its probability is below the threshold. One channel: 1 where the probability exceeds the
+    threshold, else 0. No class is ever made up.
 
     Parameters
     ----------
@@ -60,7 +61,8 @@ def decode_labels(
     kind : {"logits", "probabilities", "labels"}
         What the scores are.
     threshold : float, optional
-        Probability in [0, 1]; only for one channel.
+        Probability in [0, 1]. Without it, one half for one channel, and the best class of
+        several however unlikely it is.
 
     Raises
     ------
@@ -74,10 +76,37 @@ def decode_labels(
         return
     _check_shapes(scores, out)
     if len(scores) == 1:
-        np.greater(scores[0], score_at(threshold, kind), out=_as_mask(out))
+        half = 0.5 if threshold is None else threshold
+        np.greater(scores[0], score_at(half, kind), out=_as_mask(out))
         return
     for plane in np.ndindex(out.shape[:-2]):
         _argmax(scores[(slice(None), *plane)], out[plane])
+    if threshold is not None:
+        _drop_unsure(scores, out, kind, threshold)
+
+
+def best_probability(scores: Scores, kind: ScoreKind) -> Scores:
+    """Return the largest probability of several classes; of logits, 1 / sum exp(score - best).
+
+    Parameters
+    ----------
+    scores : numpy.ndarray
+        (K, ...) float32, K > 1.
+    kind : {"logits", "probabilities", "labels"}
+        What the scores are.
+
+    Returns
+    -------
+    numpy.ndarray
+        (...) float32; NaN where a score is.
+    """
+    best: Scores = scores.max(axis=0)
+    if kind == "probabilities":
+        return best
+    with np.errstate(over="ignore", invalid="ignore"):
+        others = np.exp(scores - best)
+    chosen: Scores = np.divide(1, others.sum(axis=0), dtype=np.float32)
+    return chosen
 
 
 def score_at(threshold: float, kind: ScoreKind) -> float:
@@ -205,6 +234,14 @@ def _argmax_block(scores: AnyArray, out: Labels, buffers: tuple[AnyArray, Mask, 
         np.maximum(out, ids, out=out)
         if number + 1 < len(scores):
             np.maximum(best, scores[number], out=best)
+
+
+def _drop_unsure(scores: AnyArray, out: Labels, kind: ScoreKind, threshold: float) -> None:
+    """Give pixels whose best class is less likely than the threshold to class 0."""
+    least = score_at(threshold, "probabilities")
+    for where in row_blocks(out.shape):
+        unsure = best_probability(scores[(slice(None), *where)], kind) < np.float32(least)
+        out[where][unsure] = 0
 
 
 def _as_mask(out: Labels) -> NDArray[Any]:

@@ -81,6 +81,14 @@ def _picks(value: Iterable[Any]) -> tuple[int | None, ...]:
     return tuple(None if entry is None else _whole(entry) for entry in value)
 
 
+def _names(value: Iterable[Any]) -> tuple[str, ...]:
+    """Return names; one alone is one name, not its letters."""
+    names = (value,) if isinstance(value, str) else tuple(value)
+    if not all(isinstance(name, str) for name in names):
+        raise TypeError
+    return names
+
+
 def _model(value: Any) -> str | Path:
     """Return a name or a path."""
     return value if isinstance(value, str) else Path(os.fspath(value))
@@ -132,6 +140,7 @@ _KINDS: Mapping[str, tuple[Callable[[Any], Any], str]] = {
     "threshold": _NUMBER,
     "confidence": _FLAG,
     "objects": _FLAG,
+    "heads": (_names, "names of outputs, such as ('mask', 'distance')"),
     "feather_px": _NUMBER,
     "background": (_instance(str), "the name of a colour or #rrggbb"),
 }

@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any, Literal, Protocol
 
-from napari_onnxseg.cards.card import ModelCard
+from napari_onnxseg.cards.card import Head, ModelCard
 from napari_onnxseg.pipeline.choices import settle_choices
 from napari_onnxseg.prepare.channels import ColourOrder
 from napari_onnxseg.prepare.normalize import Normalization
@@ -18,16 +18,19 @@ Sides = int | tuple[int, ...]
 
 
 class Predictor(Protocol):
-    """Anything that turns (N, C, ...) network input into (N, K, ...) float32 scores."""
+    """Anything that turns (N, C, ...) network input into (N, K, ...) float32 numbers.
 
-    def __call__(self, batch: Batch, /) -> Scores:
+    It gives one array, or for several outputs one array each.
+    """
+
+    def __call__(self, batch: Batch, /) -> Scores | Sequence[Scores]:
         """Run the network once."""
         ...
 
 
 @dataclass(frozen=True, slots=True)
 class SegmentJob:
-    """Every choice of a semantic segmentation; None means: decided from model and image.
+    """Every choice of a run over tiles; None means: decided from model and image.
 
     Parameters
     ----------
@@ -63,11 +66,14 @@ class SegmentJob:
         Pixels of this value are no data, as NaN always is.
     threshold : float, optional
         For one-channel models: foreground where the probability exceeds it; None takes the
-        card's suggestion, or one half.
+        card's suggestion, or one half. For several classes: class 0 where the best is less
+        likely; None takes the card's suggestion, or none.
     confidence : bool
         Also return the probability of the chosen class.
     objects : bool
         Also return separate objects, when the card says how.
+    heads : tuple of str, optional
+        Names of the outputs that are wanted, of a model with several; None for all.
 
     Raises
     ------
@@ -93,6 +99,7 @@ class SegmentJob:
     threshold: float | None = None
     confidence: bool = False
     objects: bool = False
+    heads: tuple[str, ...] | None = None
 
     def __post_init__(self) -> None:
         settle_choices(self)
@@ -181,13 +188,47 @@ class Progress:
 
 
 @dataclass(frozen=True, slots=True)
-class SegmentResult:
-    """What a segmentation gives back.
+class HeadResult:
+    """What one output of a model gives back.
 
     Parameters
     ----------
-    labels : numpy.ndarray
+    head : Head
+        What it means.
+    labels : numpy.ndarray or None
         (..., Y, X) uint8 (up to 256 classes) or uint16, class ids, writable.
+    confidence : numpy.ndarray or None
+        (..., Y, X) uint8, probability of the chosen class times 255.
+    objects : numpy.ndarray or None
+        (..., Y, X) int32, 0 background, one id an object.
+    image : numpy.ndarray or None
+        (..., Y, X) float32 of one channel, (..., C, Y, X) of several; NaN where the image
+        has no data.
+    limits : tuple of (float, float)
+        Smallest and largest finite value of each channel of an image.
+    """
+
+    head: Head
+    labels: AnyArray | None = None
+    confidence: AnyArray | None = None
+    objects: AnyArray | None = None
+    image: AnyArray | None = None
+    limits: tuple[tuple[float, float], ...] = ()
+
+    @property
+    def name(self) -> str:
+        """What the output is called."""
+        return self.head.name
+
+
+@dataclass(frozen=True, slots=True)
+class SegmentResult:
+    """What a run over tiles gives back.
+
+    Parameters
+    ----------
+    heads : tuple of HeadResult
+        Each output that was wanted, in the order of the card.
     card : ModelCard
         The model.
     device : str
@@ -198,20 +239,39 @@ class SegmentResult:
         Sentences for the user: fallbacks, guesses, non-finite scores, a diagnosis.
     record : mapping
         The run in JSON-able form, for ``layer.metadata["onnxseg"]`` and side files.
-    confidence : numpy.ndarray or None
-        (..., Y, X) uint8, probability of the chosen class times 255.
-    objects : numpy.ndarray or None
-        (..., Y, X) int32, 0 background, one id an object.
     """
 
-    labels: AnyArray
+    heads: tuple[HeadResult, ...]
     card: ModelCard
     device: str
     seconds: Mapping[str, float]
     notes: tuple[str, ...] = ()
     record: Mapping[str, Any] = field(default_factory=dict)
-    confidence: AnyArray | None = None
-    objects: AnyArray | None = None
+
+    @property
+    def labels(self) -> Any:
+        """Class ids of the first output that gives classes, (..., Y, X); None without one."""
+        return self._first("labels")
+
+    @property
+    def confidence(self) -> Any:
+        """Confidence of the first output that gives classes, as it was asked for, or None."""
+        return self._first("confidence")
+
+    @property
+    def objects(self) -> Any:
+        """Objects of the first output that has a rule for them, as asked for, or None."""
+        return self._first("objects")
+
+    @property
+    def image(self) -> Any:
+        """Values of the first output that is an image, (..., [C,] Y, X); None without one."""
+        return self._first("image")
+
+    def _first(self, what: str) -> Any:
+        """Return the first array of a kind."""
+        found = (getattr(head, what) for head in self.heads)
+        return next((array for array in found if array is not None), None)
 
 
 @dataclass(frozen=True, slots=True)

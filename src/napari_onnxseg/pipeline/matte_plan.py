@@ -156,8 +156,9 @@ def plan_matte(stack: ImageStack, card: ModelCard, job: MatteJob) -> MattePlan:
 def _refuse_misfits(stack: ImageStack, card: ModelCard, job: MatteJob) -> None:
     """Raise for a model of another task, a volume, and numbers outside their range."""
     if card.task != "matting":
+        gives = "classes" if card.task == "semantic" else "values"
         raise ChoiceError(
-            f"'{card.name}' gives classes per pixel, not one opacity; segment with it instead, "
+            f"'{card.name}' gives {gives} per pixel, not one opacity; segment with it instead, "
             "or choose a cut-out model such as 'u2netp'."
         )
     refuse_volumes(card)

@@ -18,7 +18,8 @@ from napari_onnxseg.decode.labels import nonfinite_count, to_probabilities
 from napari_onnxseg.decode.matte import compose, finish_alpha
 from napari_onnxseg.errors import ModelError
 from napari_onnxseg.pipeline.cancel import Cancel
-from napari_onnxseg.pipeline.engine import Engine, started
+from napari_onnxseg.pipeline.decoding import score_kind
+from napari_onnxseg.pipeline.engine import Engine, Want, started
 from napari_onnxseg.pipeline.feeding import feeder_for, stack_of
 from napari_onnxseg.pipeline.job import MatteJob, MatteResult, Predictor, Progress
 from napari_onnxseg.pipeline.known import known_model
@@ -123,14 +124,9 @@ def matte(
     bands = row_bands(stack)
     total = (1 + len(bands)) * len(plan.indices)
     yield Progress(0, total, stage="loading")
-    with started(
-        plan.card,
-        job.device,
-        threads=plan.threads,
-        batch_shape=(plan.batch, plan.channels.model_channels, *plan.side),
-        cancel=cancel,
-        predictor=predictor,
-    ) as engine:
+    shape = (plan.batch, plan.channels.model_channels, *plan.side)
+    want = Want(job.device, plan.threads, shape, plan.card.heads[:1])
+    with started(plan.card, want, cancel=cancel, predictor=predictor) as engine:
         desk = _Desk.of(stack, plan, engine, watch, cancel)
         for count, index in enumerate(plan.indices):
             done = count * (1 + len(bands))
@@ -189,9 +185,10 @@ def _alpha(desk: _Desk, source: ImageSource) -> Alpha:
         batch = np.zeros(shape, plan.card.input.dtype)
         desk.feeder.fill(small, batch[0])
     with desk.watch.stage("run"):
-        scores = desk.engine.run(batch[:1])[0]
+        scores = desk.engine.run(batch[:1])[0][0]
+    kind = score_kind(plan.card.name, plan.card.scores)
     with desk.watch.stage("decode"):
-        alpha = _subject(plan.card, to_probabilities(scores, plan.card.scores))
+        alpha = _subject(plan.card, to_probabilities(scores, kind))
         _note_findings(desk, alpha)
         return finish_alpha(alpha, feather_px=plan.job.feather_px, threshold=plan.job.threshold)
 

@@ -7,14 +7,17 @@ from math import ceil, prod
 from typing import Any
 
 from napari_onnxseg.arrays.source import ImageStack
-from napari_onnxseg.cards.card import ModelCard
+from napari_onnxseg.cards.card import Head, ModelCard
 from napari_onnxseg.decode.labels import label_dtype
 from napari_onnxseg.errors import ChoiceError
+from napari_onnxseg.pipeline.heads import choose_heads, tiled_as
 from napari_onnxseg.pipeline.job import SegmentJob
 from napari_onnxseg.pipeline.settle import job_threads, refuse_volumes, settle_tiles, tile_notes
 from napari_onnxseg.pipeline.words import bytes_words, count_words, px_words
 from napari_onnxseg.prepare.channels import ChannelMap, map_channels
 from napari_onnxseg.prepare.normalize import Normalization
+from napari_onnxseg.prepare.step_words import chain_words
+from napari_onnxseg.prepare.steps import needs_statistics
 from napari_onnxseg.tiling.axis import per_axis
 from napari_onnxseg.tiling.plan import TilePlan
 
@@ -38,8 +41,10 @@ class SegmentPlan:
         Image channels to model channels.
     normalization : Normalization
         The user's, or the card's.
+    heads : tuple of Head
+        The outputs that are wanted.
     tiles : TilePlan
-        Geometry of one plane.
+        Geometry of one plane, in which every output is exact where the graph allows it.
     workers, threads : int
         Tiles at once, and threads of the network inside each.
     batch : int
@@ -55,6 +60,7 @@ class SegmentPlan:
     indices: tuple[tuple[int, ...], ...]
     channels: ChannelMap
     normalization: Normalization
+    heads: tuple[Head, ...]
     tiles: TilePlan
     workers: int
     threads: int
@@ -63,11 +69,29 @@ class SegmentPlan:
     notes: tuple[str, ...]
 
     @property
-    def threshold(self) -> float:
-        """Probability above which one channel is foreground: the user's, the card's or half."""
-        if self.job.threshold is not None:
-            return self.job.threshold
-        return (self.card.suggested.threshold if self.card.suggested else None) or HALF
+    def threshold(self) -> float | None:
+        """That of the first output that gives classes; None without a threshold."""
+        first = next((head for head in self.heads if head.task == "semantic"), None)
+        return None if first is None else self.threshold_of(first)
+
+    def threshold_of(self, head: Head) -> float | None:
+        """Return the probability that decides: the user's, the card's, or half of one channel.
+
+        Parameters
+        ----------
+        head : Head
+            An output that gives classes.
+
+        Returns
+        -------
+        float or None
+            None where the best class of several wins, however unlikely it is.
+        """
+        if head.scores == "labels":
+            return None
+        suggested = self.card.suggested.threshold if self.card.suggested else None
+        half = HALF if head.output.planes == 1 else None
+        return self.job.threshold or suggested or half
 
     def words(self) -> str:
         """Return the plan in two lines for people.
@@ -86,9 +110,20 @@ class SegmentPlan:
         return (
             f"{planes} of {px_words(self.tiles.shape)}, {self.channels.words}; "
             f"{self.tiles.words()}\n"
-            f"{self.normalization.words()}{scope}; about {bytes_words(self.memory_bytes)} "
+            f"{self.normalization.words()}{scope}; {self._answer_words()}"
+            f"about {bytes_words(self.memory_bytes)} "
             f"on {count_words(max(self.workers, self.threads), 'thread')}"
         )
+
+    def _answer_words(self) -> str:
+        """Say what is done to the numbers of the outputs, where it is more than the usual."""
+        parts = [f"outputs {', '.join(h.name for h in self.heads)}"] if len(self.heads) > 1 else []
+        for head in self.heads:
+            whose = f"{head.name}: " if len(self.heads) > 1 else "output: "
+            parts += [f"{whose}{chain_words(head.after)}"] if head.after else []
+        unsure = {self.threshold_of(h) for h in self.heads if _may_be_unsure(h)} - {None}
+        parts += [f"class 0 where the best is below {least:g}" for least in unsure]
+        return "".join(f"{part}; " for part in parts)
 
     def record(self) -> dict[str, Any]:
         """Return the plan in JSON-able form.
@@ -109,6 +144,7 @@ class SegmentPlan:
             "workers": self.workers,
             "threads": self.threads,
             "threshold": self.threshold,
+            "heads": [head.name for head in self.heads],
             "channels": self.channels.words,
             "normalization": self.normalization.to_json(),
         }
@@ -122,7 +158,7 @@ def plan_segment(stack: ImageStack, card: ModelCard, job: SegmentJob) -> Segment
     stack : ImageStack
         The image; only its shape and dtype are looked at.
     card : ModelCard
-        A semantic model.
+        A model that gives classes or images.
     job : SegmentJob
         The user's choices.
 
@@ -136,9 +172,11 @@ def plan_segment(stack: ImageStack, card: ModelCard, job: SegmentJob) -> Segment
     ChoiceError, ImageError, TileError
         When the choices, the image and the model do not fit together.
     """
-    _refuse_misfits(stack, card, job)
+    heads = choose_heads(card, job.heads)
+    _refuse_misfits(card, job, heads)
     indices = tuple(stack.indices(job.index))
-    tiles = settle_tiles(stack.shape, card, job, planes=len(indices))
+    tiled = tiled_as(card, heads)
+    tiles = settle_tiles(stack.shape, tiled, job, planes=len(indices))
     batch, notes = _batch(card, job, len(tiles))
     workers = min(job_threads(job.workers), ceil(len(tiles) * len(indices) / batch))
     return SegmentPlan(
@@ -153,49 +191,56 @@ def plan_segment(stack: ImageStack, card: ModelCard, job: SegmentJob) -> Segment
             chosen=job.channels,
         ),
         normalization=job.normalization or card.normalization,
+        heads=heads,
         tiles=tiles,
         workers=workers,
         threads=job_threads(job.workers) if workers == 1 else 1,
         batch=batch,
-        memory_bytes=_memory_bytes(stack, card, job, tiles, workers * batch, len(indices)),
-        notes=(*card.notes, *notes, *tile_notes(card, job, tiles)),
+        memory_bytes=_network_bytes(tiled, heads, tiles, workers * batch)
+        + len(indices) * prod(stack.shape) * sum(_bytes_per_px(head, job) for head in heads),
+        notes=(*card.notes, *notes, *tile_notes(tiled, job, tiles)),
     )
 
 
-def _refuse_misfits(stack: ImageStack, card: ModelCard, job: SegmentJob) -> None:
+def _refuse_misfits(card: ModelCard, job: SegmentJob, heads: tuple[Head, ...]) -> None:
     """Raise for a model of another task or rank, and for numbers outside their range."""
-    if card.task != "semantic":
+    if any(head.task == "matting" for head in heads):
         raise ChoiceError(
             f"'{card.name}' cuts out one subject and gives no classes; "
             "use the cut-out (matte) instead, or a semantic model here."
         )
     refuse_volumes(card)
-    if job.threshold is not None:
-        _refuse_threshold(card, job.threshold)
     for name in ("batch", "workers"):
         value = getattr(job, name)
         if value is not None and value < 1:
             raise ChoiceError(f"The number of {name} must be at least 1, got {value}.")
-    if card.scores == "labels":
+    if job.threshold is not None and not 0 < job.threshold < 1:
+        raise ChoiceError(f"The threshold must lie between 0 and 1, got {job.threshold}.")
+    _refuse_without_classes(card, job, heads)
+    if any(head.scores == "labels" for head in heads):
         _refuse_scores(card, job)
-    if job.objects and card.objects is None:
+    if job.objects and not any(head.objects for head in heads):
         raise ChoiceError(
             f"The card of '{card.name}' has no rule for separating objects; "
             "run without objects, or add an 'objects' entry to the card."
         )
 
 
-def _refuse_threshold(card: ModelCard, threshold: float) -> None:
-    """Raise for a threshold out of range, or for a model on which it would not act."""
-    if not 0 < threshold < 1:
-        raise ChoiceError(f"The threshold must lie between 0 and 1, got {threshold}.")
-    channels = card.output.channels
-    if card.scores == "labels" or (channels or 1) > 1:
-        gives = "class ids" if card.scores == "labels" else f"scores of {channels} classes"
-        raise ChoiceError(
-            f"A threshold of {threshold:g} was given, but '{card.name}' gives {gives}, of which "
-            "the highest wins; leave the threshold out."
-        )
+def _refuse_without_classes(card: ModelCard, job: SegmentJob, heads: tuple[Head, ...]) -> None:
+    """Raise for whatever needs classes when the outputs are images only."""
+    if any(head.task == "semantic" for head in heads):
+        return
+    wanted = {
+        "apply a threshold": job.threshold is not None,
+        "give a confidence": job.confidence,
+        "separate objects": job.objects,
+    }
+    for what, asked in wanted.items():
+        if asked:
+            raise ChoiceError(
+                f"'{card.name}' gives values and no classes, which is nothing to {what}; "
+                "leave that out."
+            )
 
 
 def _refuse_scores(card: ModelCard, job: SegmentJob) -> None:
@@ -205,6 +250,7 @@ def _refuse_scores(card: ModelCard, job: SegmentJob) -> None:
     )
     wanted = {
         "blend": blended,
+        "apply a threshold": job.threshold is not None,
         "give a confidence": job.confidence,
         "separate objects": job.objects,
     }
@@ -214,6 +260,11 @@ def _refuse_scores(card: ModelCard, job: SegmentJob) -> None:
                 f"'{card.name}' gives class ids and no scores, which is too little to {what}; "
                 "leave that out, or export the model without its ArgMax."
             )
+
+
+def _may_be_unsure(head: Head) -> bool:
+    """Tell whether a threshold acts on the best of several classes."""
+    return head.task == "semantic" and head.output.planes != 1
 
 
 def _batch(card: ModelCard, job: SegmentJob, tiles: int) -> tuple[int, tuple[str, ...]]:
@@ -226,17 +277,20 @@ def _batch(card: ModelCard, job: SegmentJob, tiles: int) -> tuple[int, tuple[str
     return fixed, (f"'{card.name}' has a fixed batch of {fixed}; {job.batch} was asked for.",)
 
 
-def _memory_bytes(
-    stack: ImageStack,
-    card: ModelCard,
-    job: SegmentJob,
-    tiles: TilePlan,
-    at_once: int,
-    planes: int,
-) -> int:
-    """Estimate the network's working memory plus the results."""
-    network = at_once * prod(tiles.tile) * max(card.geometry.bytes_per_px, 1.0)
-    if tiles.blends:  # the band of scores that is being added up
-        network += 4 * (card.output.channels or 1) * prod((tiles.tile[0], *tiles.padded[1:]))
-    per_px = label_dtype(len(card.classes) or 2).itemsize + job.confidence + 6 * job.objects
-    return int(network + planes * prod(stack.shape) * per_px)
+def _network_bytes(tiled: ModelCard, heads: tuple[Head, ...], tiles: TilePlan, at_once: int) -> int:
+    """Estimate the network's working memory, with the band of numbers that is being added up."""
+    network = at_once * prod(tiles.tile) * max(tiled.geometry.bytes_per_px, 1.0)
+    if tiles.blends:
+        planes = sum(head.output.planes or 1 for head in heads)
+        network += 4 * planes * prod((tiles.tile[0], *tiles.padded[1:]))
+    return int(network)
+
+
+def _bytes_per_px(head: Head, job: SegmentJob) -> int:
+    """Return how many bytes of results one pixel has."""
+    values = 4 * (head.output.planes or 1)
+    if head.task == "image":
+        return values
+    aside = values if needs_statistics(head.after) else 0
+    objects = 6 * (job.objects and head.objects is not None)
+    return aside + label_dtype(len(head.classes) or 2).itemsize + job.confidence + objects

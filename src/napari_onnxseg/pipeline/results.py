@@ -1,58 +1,50 @@
-"""The result arrays of a segmentation while they fill."""
+"""The result arrays of a run over tiles while they fill."""
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
+from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
 from napari_onnxseg.arrays.sink import MemorySink
 from napari_onnxseg.arrays.source import ImageStack
-from napari_onnxseg.cards.card import ModelCard
-from napari_onnxseg.decode.diagnose import Feed, diagnose
+from napari_onnxseg.cards.card import Head, ModelCard
 from napari_onnxseg.decode.labels import label_dtype
-from napari_onnxseg.decode.objects import objects_from_planes
 from napari_onnxseg.errors import ModelError
-from napari_onnxseg.pipeline.decoding import Block, Decoder
+from napari_onnxseg.pipeline.after import split_steps, stages_of
+from napari_onnxseg.pipeline.decoding import (
+    Block,
+    ClassDecoder,
+    Decoder,
+    ImageDecoder,
+    score_kind,
+)
+from napari_onnxseg.pipeline.output import Output, diagnosis_of
 from napari_onnxseg.pipeline.plan import SegmentPlan
-from napari_onnxseg.prepare.stats import IntensityStats
+from napari_onnxseg.prepare.steps import needs_statistics
 
 Position = tuple[int, ...]
 
 
 @dataclass(slots=True)
 class Outputs:
-    """Everything a run writes: labels always, the others when asked for.
+    """Everything a run writes.
 
     Parameters
     ----------
-    decoder : Decoder
-        How blocks are made from scores.
+    each : tuple of Output
+        One an output of the model.
     positions : tuple of tuple of int
         Planes of the result, in the order of the run.
-    arrays : mapping of str to MemorySink
-        ``labels`` and, when asked for, ``confidence``, ``inside``, ``foreground``,
-        ``objects``.
-    nonfinite : int
-        Pixels so far whose scores are not finite.
-    last_object : int
-        Highest object id so far.
     """
 
-    decoder: Decoder
+    each: tuple[Output, ...]
     positions: tuple[Position, ...]
-    arrays: dict[str, MemorySink]
-    counts: NDArray[np.int64] = field(init=False)
-    nonfinite: int = 0
-    last_object: int = 0
-
-    def __post_init__(self) -> None:
-        self.counts = np.zeros(self.decoder.classes, np.int64)
 
     @classmethod
     def of(
-        cls, plan: SegmentPlan, stack: ImageStack, output_shape: tuple[int, ...] | None
+        cls, plan: SegmentPlan, stack: ImageStack, shapes: tuple[tuple[int, ...], ...] | None
     ) -> Outputs:
         """Make empty results for a plan.
 
@@ -62,8 +54,8 @@ class Outputs:
             The decisions.
         stack : ImageStack
             The image.
-        output_shape : tuple of int or None
-            (N, K, ...) that the network gave when it was tried.
+        shapes : tuple of (tuple of int) or None
+            (N, K, ...) that the network gave for each output when it was tried.
 
         Returns
         -------
@@ -75,66 +67,37 @@ class Outputs:
         ModelError
             When the number of classes cannot be known or is not that of the card.
         """
-        job = plan.job
-        rule = plan.card.objects if job.objects else None
-        decoder = Decoder(
-            plan.card.scores,
-            class_count(plan.card, output_shape),
-            plan.threshold,
-            job.confidence,
-            rule,
+        leading = result_leading(stack, plan.job.index)
+        tried = shapes or (None,) * len(plan.heads)
+        each = (
+            _output(plan, head, leading, stack.shape, shape)
+            for head, shape in zip(plan.heads, tried, strict=True)
         )
-        leading = result_leading(stack, job.index)
-        dtypes: dict[str, type | np.dtype[np.generic]] = {"labels": label_dtype(decoder.classes)}
-        if job.confidence:
-            dtypes["confidence"] = np.uint8
-        if rule is not None:
-            dtypes |= {"inside": np.uint8, "foreground": np.uint8, "objects": np.int32}
-        shape = (*leading, *stack.shape)
-        arrays = {name: MemorySink.zeros(shape, dtype) for name, dtype in dtypes.items()}
-        return cls(decoder, tuple(np.ndindex(leading)), arrays)
+        return cls(tuple(each), tuple(np.ndindex(leading)))
 
-    def write(self, position: Position, block: Block) -> None:
-        """Store one finished block and count what is in it."""
-        for name in ("labels", "confidence", "inside", "foreground"):
-            part = getattr(block, name)
-            if part is not None:
-                self.arrays[name].write(position, block.region, part)
-        more = len(block.counts) - len(self.counts)
-        if more > 0:  # class ids that the card does not know
-            self.counts = np.pad(self.counts, (0, more))
-        self.counts[: len(block.counts)] += block.counts
-        self.nonfinite += block.nonfinite
+    @property
+    def decoders(self) -> tuple[Decoder, ...]:
+        """How blocks are made from the numbers of each output."""
+        return tuple(output.decoder for output in self.each)
 
-    def separate(self, position: Position) -> None:
-        """Separate the objects of one plane; ids go on from plane to plane."""
-        rule = self.decoder.rule
-        if rule is None:
-            return
-        inside, foreground = (self.arrays[n].array[position] for n in ("inside", "foreground"))
-        found = objects_from_planes(inside, foreground, rule)
-        found[found > 0] += self.last_object
-        self.last_object = max(self.last_object, int(found.max(initial=0)))
-        self.arrays["objects"].array[position] = found
+    @property
+    def waiting(self) -> tuple[Output, ...]:
+        """Those whose values wait until all are measured."""
+        return tuple(output for output in self.each if output.waits)
 
-    def diagnosis(self, plan: SegmentPlan, stats: IntensityStats | None) -> tuple[str, ...]:
-        """Return sentences on an answer that is all one class or not finite."""
-        feed = Feed(
-            normalization=plan.normalization.words(),
-            channels=plan.channels.words,
-            image_range=None if stats is None else (stats.joint.minimum, stats.joint.maximum),
-            threshold=plan.threshold if plan.card.output.channels == 1 else None,
+    def write(self, position: Position, blocks: list[Block]) -> None:
+        """Store one finished part of every output."""
+        for output, block in zip(self.each, blocks, strict=True):
+            output.write(position, block)
+
+    def diagnosis(self, plan: SegmentPlan, stats: Any) -> tuple[str, ...]:
+        """Return sentences on answers that are all one class or value, or not finite."""
+        several = len(self.each) > 1
+        return tuple(
+            f"Output '{output.head.name}': {sentence}" if several else sentence
+            for output in self.each
+            for sentence in diagnosis_of(plan, output, stats)
         )
-        names = {c.id: c.name for c in plan.card.classes}
-        ordered = [names.get(i, f"class {i}") for i in range(len(self.counts))]
-        found = diagnose(self.counts, self.nonfinite, feed, ordered)
-        if len(self.counts) == self.decoder.classes:
-            return found
-        unknown = (
-            f"The model gave class ids up to {len(self.counts) - 1}, its card names "
-            f"{len(names)} classes: add the others to the card."
-        )
-        return (*found, unknown)
 
 
 def result_leading(stack: ImageStack, index: tuple[int | None, ...] | None) -> tuple[int, ...]:
@@ -156,33 +119,80 @@ def result_leading(stack: ImageStack, index: tuple[int | None, ...] | None) -> t
     return tuple(n if pick is None else 1 for pick, n in zip(picked, stack.leading, strict=True))
 
 
-def class_count(card: ModelCard, output_shape: tuple[int, ...] | None) -> int:
-    """Return how many class ids a model may give.
+def _output(
+    plan: SegmentPlan,
+    head: Head,
+    leading: tuple[int, ...],
+    shape: tuple[int, ...],
+    tried: tuple[int, ...] | None,
+) -> Output:
+    """Make the empty result of one output."""
+    planes = tried[1] if tried else head.output.planes
+    if planes is None:
+        raise ModelError(
+            f"'{plan.card.name}' does not say how many classes it gives; list them in its card."
+        )
+    waits = needs_statistics(head.after)
+    early, late = ((), ()) if waits else (stages_of(s, planes) for s in split_steps(head.after))
+    is_image = head.task == "image"
+    final = None if is_image else _class_decoder(plan, head, planes, (early, late))
+    aside = ImageDecoder(early, late, "values" if waits else "image")
+    decoder: Decoder = aside if waits or final is None else final
+    arrays: dict[str, MemorySink] = {}
+    if waits:
+        arrays["values"] = MemorySink.zeros((*leading, planes, *shape), np.float32)
+    if final is not None:
+        kept = _kept_arrays(final)
+        arrays |= {k: MemorySink.zeros((*leading, *shape), v) for k, v in kept.items()}
+    elif not waits:
+        channels = () if planes == 1 else (planes,)
+        arrays["image"] = MemorySink.zeros((*leading, *channels, *shape), np.float32)
+    return Output(head, decoder, arrays, final if waits else None)
+
+
+def _class_decoder(
+    plan: SegmentPlan, head: Head, planes: int, stages: tuple[Any, Any]
+) -> ClassDecoder:
+    """Return what makes labels of the scores of one output."""
+    return ClassDecoder(
+        score_kind(plan.card.name, head.scores),
+        class_count(plan.card, head, planes),
+        plan.threshold_of(head),
+        plan.job.confidence,
+        head.objects if plan.job.objects else None,
+        *stages,
+    )
+
+
+def _kept_arrays(decoder: ClassDecoder) -> dict[str, Any]:
+    """Return the arrays that a decoder fills, with their dtypes."""
+    dtypes: dict[str, Any] = {"labels": label_dtype(decoder.classes)}
+    if decoder.confidence:
+        dtypes["confidence"] = np.uint8
+    if decoder.rule is not None:
+        dtypes |= {"inside": np.uint8, "foreground": np.uint8, "objects": np.int32}
+    return dtypes
+
+
+def class_count(card: ModelCard, head: Head, planes: int) -> int:
+    """Return how many class ids an output may give.
 
     Parameters
     ----------
     card : ModelCard
         The model.
-    output_shape : tuple of int or None
-        (N, K, ...) that the network gave when it was tried.
+    head : Head
+        The output.
+    planes : int
+        Its channels.
 
     Returns
     -------
     int
         Two for one-channel scores; the channels otherwise; for networks that give class
         ids, one more than the highest id of the card, or 256 without any.
-
-    Raises
-    ------
-    ModelError
-        When the graph is open about its channels and was not tried.
     """
-    ids = max((c.id for c in card.classes), default=-1) + 1
-    if card.scores == "labels":
+    ids = max((c.id for c in head.classes), default=-1) + 1
+    if head.scores == "labels":
         return ids or 256
-    channels = output_shape[1] if output_shape else card.output.channels
-    if channels is None:
-        raise ModelError(
-            f"'{card.name}' does not say how many classes it gives; list them in its card."
-        )
-    return max(2 if channels == 1 else channels, ids)
+    return max(2 if planes == 1 else planes, ids)

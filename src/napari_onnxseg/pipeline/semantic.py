@@ -1,4 +1,4 @@
-"""Semantic segmentation: from an image and a job to class labels."""
+"""A run over tiles: from an image and a job to class labels and images."""
 
 from __future__ import annotations
 
@@ -10,8 +10,9 @@ from typing import Any
 from napari_onnxseg.arrays.source import ImageStack
 from napari_onnxseg.cards.card import ModelCard
 from napari_onnxseg.pipeline.cancel import Cancel
-from napari_onnxseg.pipeline.engine import Engine, started
+from napari_onnxseg.pipeline.engine import Engine, Want, started
 from napari_onnxseg.pipeline.feeding import stack_of
+from napari_onnxseg.pipeline.finishing import finishing, separating
 from napari_onnxseg.pipeline.job import Predictor, Progress, SegmentJob, SegmentResult
 from napari_onnxseg.pipeline.known import known_model
 from napari_onnxseg.pipeline.plan import SegmentPlan, plan_segment
@@ -30,7 +31,7 @@ def segment_image(
     predictor: Predictor | None = None,
     **choices: Any,
 ) -> SegmentResult:
-    """Segment an image of any size into classes.
+    """Run a model over an image of any size: into classes, or into another image.
 
     Parameters
     ----------
@@ -49,7 +50,7 @@ def segment_image(
     Returns
     -------
     SegmentResult
-        Labels of shape (..., Y, X), and what was done.
+        Labels of shape (..., Y, X), or images, one result an output; and what was done.
 
     Raises
     ------
@@ -92,7 +93,7 @@ def segment(
     Returns
     -------
     SegmentResult
-        The labels, and what was done.
+        Labels and images, and what was done.
 
     Yields
     ------
@@ -113,26 +114,21 @@ def segment(
     total = len(plan.tiles) * len(plan.indices)
     yield Progress(0, total, stage="loading")
     batch_shape = (plan.batch, plan.channels.model_channels, *plan.tiles.tile)
-    with started(
-        card,
-        job.device,
-        threads=plan.threads,
-        batch_shape=batch_shape,
-        cancel=cancel,
-        predictor=predictor,
-    ) as engine:
-        outputs = Outputs.of(plan, stack, engine.output_shape)
-        bench = Bench(plan, engine, outputs.decoder, watch, cancel, local())
+    want = Want(job.device, plan.threads, batch_shape, plan.heads)
+    with started(card, want, cancel=cancel, predictor=predictor) as engine:
+        outputs = Outputs.of(plan, stack, engine.shapes)
+        bench = Bench(plan, engine, outputs.decoders, watch, cancel, local())
         planes = Planes(stack, plan, outputs.positions, watch)
         yield Progress(0, total, stage="statistics")
-        for done, (position, blocks) in enumerate(finished_blocks(bench, planes), start=1):
-            for block in blocks:
-                outputs.write(position, block)
-            yield Progress(done, total, position, tuple(block.region for block in blocks))
-    for position in outputs.positions if job.objects else ():
-        yield Progress(total, total, position, stage="objects")
-        with watch.stage("objects"):
-            outputs.separate(position)
+        for done, (position, finished) in enumerate(finished_blocks(bench, planes), start=1):
+            for part in finished:
+                outputs.write(position, part.blocks)
+            yield Progress(done, total, position, tuple(part.region for part in finished))
+    for position, work in (*finishing(plan, stack, outputs), *separating(plan, outputs)):
+        yield Progress(total, total, position, stage=work.stage)
+        cancel.check()
+        with watch.stage(work.stage):
+            work.do()
     return _result(plan, stack, engine, outputs, planes)
 
 
@@ -142,9 +138,9 @@ def _result(
     """Put the result together with its notes and record."""
     notes = (*plan.notes, *engine.notes, *planes.notes, *outputs.diagnosis(plan, planes.stats))
     seconds = planes.watch.seconds()
-    array = {name: sink.array for name, sink in outputs.arrays.items()}
+    records = [output.record() for output in outputs.each]
     return SegmentResult(
-        labels=array["labels"],
+        heads=tuple(output.result() for output in outputs.each),
         card=plan.card,
         device=engine.device,
         seconds=seconds,
@@ -154,10 +150,9 @@ def _result(
             **plan.record(),
             "statistics": plain(planes.stats),
             "device": engine.device,
-            "pixels": {str(i): int(n) for i, n in enumerate(outputs.counts) if n},
+            "pixels": next((r["pixels"] for r in records if "pixels" in r), {}),
+            "outputs": records,
             "seconds": seconds,
             "notes": list(notes),
         },
-        confidence=array.get("confidence"),
-        objects=array.get("objects"),
     )

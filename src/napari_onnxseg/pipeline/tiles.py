@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from itertools import islice
 from threading import local
 from typing import TypeVar
@@ -11,8 +11,8 @@ from typing import TypeVar
 import numpy as np
 
 from napari_onnxseg.arrays.source import ImageSource, read_padded
-from napari_onnxseg.decode.labels import to_probabilities
 from napari_onnxseg.errors import ModelError
+from napari_onnxseg.pipeline.after import staged
 from napari_onnxseg.pipeline.cancel import Cancel
 from napari_onnxseg.pipeline.decoding import Block, Decoder
 from napari_onnxseg.pipeline.engine import Engine
@@ -40,8 +40,8 @@ class Bench:
         The decisions.
     engine : Engine
         The network.
-    decoder : Decoder
-        What its scores mean.
+    decoders : tuple of Decoder
+        What the numbers of each output mean.
     watch : Stopwatch
         Seconds by stage.
     cancel : Cancel
@@ -52,7 +52,7 @@ class Bench:
 
     plan: SegmentPlan
     engine: Engine
-    decoder: Decoder
+    decoders: tuple[Decoder, ...]
     watch: Stopwatch
     cancel: Cancel
     desk: local
@@ -83,13 +83,29 @@ class _Seen:
 
     plane: Plane
     tile: Tile
-    scores: Scores
+    scores: tuple[Scores, ...]
     invalid: Mask | None
+
+
+@dataclass(frozen=True, slots=True)
+class Finished:
+    """A part of a plane that is final.
+
+    Parameters
+    ----------
+    region : Region
+        Where it lies.
+    blocks : list of Block
+        One an output.
+    """
+
+    region: Region
+    blocks: list[Block]
 
 
 def finished_blocks(
     bench: Bench, planes: Iterable[Plane]
-) -> Iterator[tuple[Position, list[Block]]]:
+) -> Iterator[tuple[Position, list[Finished]]]:
     """Run all tiles of all planes.
 
     Parameters
@@ -101,34 +117,34 @@ def finished_blocks(
 
     Returns
     -------
-    iterator of (tuple of int, list of Block)
+    iterator of (tuple of int, list of Finished)
         Once per tile: the plane of the tile that was done, and what is final now: the
         tile's own part, or the band it completed, or nothing yet.
     """
     return _blended(bench, planes) if bench.plan.tiles.blends else _cropped(bench, planes)
 
 
-def _cropped(bench: Bench, planes: Iterable[Plane]) -> Iterator[tuple[Position, list[Block]]]:
+def _cropped(bench: Bench, planes: Iterable[Plane]) -> Iterator[tuple[Position, list[Finished]]]:
     """Keep the trusted part of each tile; any order."""
 
-    def work(group: tuple[Plane, list[Tile]]) -> list[tuple[Position, list[Block]]]:
+    def work(group: tuple[Plane, list[Tile]]) -> list[tuple[Position, list[Finished]]]:
         return [(seen.plane.position, [_crop(bench, seen)]) for seen in _seen(bench, *group)]
 
     for done in _through(bench, work, planes, ordered=False):
         yield from done
 
 
-def _blended(bench: Bench, planes: Iterable[Plane]) -> Iterator[tuple[Position, list[Block]]]:
-    """Blend probabilities where tiles overlap, plane by plane in the order of the tiles."""
+def _blended(bench: Bench, planes: Iterable[Plane]) -> Iterator[tuple[Position, list[Finished]]]:
+    """Blend numbers where tiles overlap, plane by plane in the order of the tiles."""
 
-    def work(group: tuple[Plane, list[Tile]]) -> list[tuple[Plane, Scores]]:
-        return [(seen.plane, _probabilities(bench, seen)) for seen in _seen(bench, *group)]
+    def work(group: tuple[Plane, list[Tile]]) -> list[tuple[Plane, list[Scores]]]:
+        return [(seen.plane, _blendable(bench, seen)) for seen in _seen(bench, *group)]
 
-    stitcher = Stitcher(bench.plan.tiles)
+    stitchers = [Stitcher(bench.plan.tiles) for _ in bench.decoders]
     for done in _through(bench, work, planes, ordered=True):
-        for plane, scores in done:
-            bands = stitcher.add(scores)
-            yield plane.position, [_blended_block(bench, plane, *band) for band in bands]
+        for plane, parts in done:
+            bands = [s.add(part) for s, part in zip(stitchers, parts, strict=True)]
+            yield plane.position, [_blended_part(bench, plane, b) for b in zip(*bands, strict=True)]
 
 
 def _through(
@@ -164,7 +180,8 @@ def _seen(bench: Bench, plane: Plane, tiles: list[Tile]) -> list[_Seen]:
         ]
     with bench.watch.stage("run"):
         scores = bench.engine.run(batch)
-    return [_Seen(plane, *seen) for seen in zip(tiles, scores, masks, strict=True)]
+    each = zip(tiles, zip(*scores, strict=True), masks, strict=True)
+    return [_Seen(plane, *seen) for seen in each]
 
 
 def _desk(bench: Bench) -> Batch:
@@ -177,43 +194,56 @@ def _desk(bench: Bench) -> Batch:
     return buffer
 
 
-def _kept(bench: Bench, seen: _Seen, keep: Region) -> Scores:
-    """Return the scores of a part of the tile, at the image's resolution."""
-    geometry = bench.plan.card.geometry
+def _kept(bench: Bench, seen: _Seen, number: int, keep: Region) -> Scores:
+    """Return the numbers of one output in a part of the tile, at the image's resolution."""
+    head, decoder = bench.plan.heads[number], bench.decoders[number]
+    geometry, scores = head.geometry, seen.scores[number]
     covered = seen.tile.box.grow(tuple(-s for s in geometry.shrink))
-    scores = seen.scores
-    if any(r != 1 for r in geometry.ratio):
-        resize = repeat_ids if bench.plan.card.scores == "labels" else rescale_scores
-        scores = resize(scores, covered.shape)
+    resized = any(r != 1 for r in geometry.ratio)
+    if resized:
+        resize = repeat_ids if head.scores == "labels" else rescale_scores
+        scores = resize(staged(scores, decoder.early), covered.shape)
     if scores.shape[1:] != covered.shape:
         raise ModelError(
             f"'{bench.plan.card.name}' gave scores of {scores.shape[1:]} px for a tile of "
             f"{seen.tile.box.shape} px where {covered.shape} px were expected; "
             "its graph does not do what it declares, so export it again."
         )
-    return scores[(slice(None), *keep.relative_to(covered).slices)]
+    part = scores[(slice(None), *keep.relative_to(covered).slices)]
+    return part if resized else staged(part, decoder.early)
 
 
-def _crop(bench: Bench, seen: _Seen) -> Block:
+def _crop(bench: Bench, seen: _Seen) -> Finished:
     """Decode the trusted part of a tile that lies in the image."""
     keep = seen.tile.keep.intersect(Region.of_shape(bench.plan.tiles.shape))
     invalid = seen.invalid
     if invalid is not None:
         invalid = invalid[keep.relative_to(seen.tile.box).slices]
     with bench.watch.stage("decode"):
-        return bench.decoder.decode(_kept(bench, seen, keep), keep, invalid)
+        parts = (_kept(bench, seen, number, keep) for number in range(len(bench.decoders)))
+        blocks = [
+            decoder.decode(part, keep, invalid)
+            for decoder, part in zip(bench.decoders, parts, strict=True)
+        ]
+    return Finished(keep, blocks)
 
 
-def _probabilities(bench: Bench, seen: _Seen) -> Scores:
-    """Return what is blended."""
+def _blendable(bench: Bench, seen: _Seen) -> list[Scores]:
+    """Return what is blended of each output."""
     with bench.watch.stage("decode"):
-        scores = _kept(bench, seen, seen.tile.keep)
-        return to_probabilities(scores, bench.plan.card.scores)
+        return [
+            decoder.blendable(_kept(bench, seen, number, seen.tile.keep))
+            for number, decoder in enumerate(bench.decoders)
+        ]
 
 
-def _blended_block(bench: Bench, plane: Plane, region: Region, scores: Scores) -> Block:
+def _blended_part(bench: Bench, plane: Plane, bands: tuple[tuple[Region, Scores], ...]) -> Finished:
     """Decode a finished band, whose pixels are looked at once more for missing data."""
-    decoder = replace(bench.decoder, kind="probabilities")
+    region = bands[0][0]
     with bench.watch.stage("decode"):
         invalid = plane.feeder.invalid(plane.source.read(region))
-        return decoder.decode(scores, region, invalid)
+        blocks = [
+            decoder.decode(scores, region, invalid, blended=True)
+            for decoder, (_, scores) in zip(bench.decoders, bands, strict=True)
+        ]
+    return Finished(region, blocks)

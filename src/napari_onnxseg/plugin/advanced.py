@@ -199,8 +199,11 @@ class Decoding(QWidget):
         self.threshold.setRange(0.01, 0.99)
         self.threshold.setSingleStep(0.05)
         self.threshold.setValue(HALF)
-        self._one_channel = False
-        self.threshold.setToolTip("Foreground is where the probability exceeds this.")
+        self._acts = False
+        self.threshold.setToolTip(
+            "Foreground is where the probability exceeds this; of several classes,\n"
+            "pixels whose best class is less likely become class 0."
+        )
         self.statistics = Chooser()
         self.statistics.offer(["image", "plane"], ["whole image", "each plane"], "image")
         self.statistics.setToolTip("What intensity statistics are measured on.")
@@ -218,24 +221,28 @@ class Decoding(QWidget):
         dict
             ``threshold``, ``statistics``.
         """
-        threshold = self.threshold.value() if self._one_channel else None
-        return {"threshold": threshold, "statistics": self.statistics.value}
+        threshold = self.threshold.value() if self._acts else None
+        return {"threshold": threshold or None, "statistics": self.statistics.value}
 
     def show_card(self, card: ModelCard | None) -> None:
-        """Offer the threshold to one-channel models only, and begin with the author's.
+        """Offer the threshold where there are scores, and begin with the author's.
 
         Parameters
         ----------
         card : ModelCard or None
             The model.
         """
+        heads = () if card is None else card.heads
+        scored = [h for h in heads if h.task == "semantic" and h.scores != "labels"]
+        one_channel = any(head.output.planes == 1 for head in scored)
         if card is not None and card.sha256 != self._shown:
             self._shown = card.sha256
             suggested = card.suggested.threshold if card.suggested else None
-            self.threshold.setValue(suggested or HALF)
-        one_channel = card is not None and card.output.channels == 1 and card.scores != "labels"
-        self._one_channel = one_channel
-        show_row(self.rows, self.threshold, one_channel)
+            self.threshold.setMinimum(0.01 if one_channel else 0)
+            self.threshold.setSpecialValueText("" if one_channel else "best class wins")
+            self.threshold.setValue(suggested or (HALF if one_channel else 0))
+        self._acts = bool(scored)
+        show_row(self.rows, self.threshold, self._acts)
 
 
 def _bound(tip: str) -> QDoubleSpinBox:

@@ -249,7 +249,8 @@ class ModelChooser(Chooser):
 
     def _list(self) -> None:
         """List the models of the catalogue, then what else was opened."""
-        summaries = [summary for summary in list_models() if summary.task == self._task]
+        cuts = self._task == "matting"
+        summaries = [found for found in list_models() if (found.task == "matting") == cuts]
         self._names = [*(summary.name for summary in summaries), *self._opened]
         titles = (summary.title or summary.name for summary in summaries)
         self._titles = [*titles, *(Path(model).name for model in self._opened)]

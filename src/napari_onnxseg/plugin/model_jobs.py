@@ -34,7 +34,7 @@ from napari_onnxseg.plugin.worker import Outcome, Run, Steps, Watch
 from napari_onnxseg.runtime.compare import mend_beside
 from napari_onnxseg.runtime.verdict import judge
 
-TASKS = {"semantic": SEGMENT, "matting": CUT_OUT}
+TASKS = {"semantic": SEGMENT, "matting": CUT_OUT, "image": SEGMENT}
 """How models of each task are tried."""
 
 

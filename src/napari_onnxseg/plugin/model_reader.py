@@ -22,7 +22,7 @@ from napari_onnxseg.plugin.words import error_words
 from napari_onnxseg.plugin.worker import Outcome, Watch
 
 PLUGIN = "napari-onnxseg"
-WIDGETS = {"semantic": "Segment (U-Net)", "matting": "Cut out (U²-Net)"}
+WIDGETS = {"semantic": "Segment (U-Net)", "matting": "Cut out (U²-Net)", "image": "Segment (U-Net)"}
 """Widget for each task, as the manifest calls it."""
 
 Paths = str | Sequence[str]

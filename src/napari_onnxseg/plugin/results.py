@@ -3,15 +3,17 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from itertools import cycle, islice
 from typing import Any
 
 import numpy as np
 from napari.layers import Image, Labels, Layer
-from napari.utils.colormaps import DirectLabelColormap
+from napari.utils.colormaps import CYMRGB, MAGENTA_GREEN, DirectLabelColormap
 from numpy.typing import NDArray
 
 from napari_onnxseg.cards.card import ClassInfo
-from napari_onnxseg.pipeline.job import MatteResult, SegmentResult
+from napari_onnxseg.pipeline.heads import channel_names
+from napari_onnxseg.pipeline.job import HeadResult, MatteResult, SegmentResult
 from napari_onnxseg.plugin.layers import Placement, run_record
 
 NEW_CLASS_COLOUR = "#f0f0f0"
@@ -22,7 +24,7 @@ OPACITY = 0.5
 
 
 def segment_layers(result: SegmentResult, placement: Placement) -> list[Layer]:
-    """Make the layers that show a segmentation, the lowest first.
+    """Make the layers that show the results of a run, the lowest first.
 
     Parameters
     ----------
@@ -34,16 +36,19 @@ def segment_layers(result: SegmentResult, placement: Placement) -> list[Layer]:
     Returns
     -------
     list of napari.layers.Layer
-        Confidence (hidden) when there is one, classes, objects when there are any; the
-        classes are hidden then, since both would cover the same pixels.
+        Images of values, one a channel; then of each output with classes its confidence
+        (hidden), its classes, its objects. What would cover the same pixels as an earlier
+        output is hidden: the classes below objects, and a second image or label map.
     """
+    images, labels = (
+        [found for found in result.heads if (found.image is not None) is is_image]
+        for is_image in (True, False)
+    )
     layers: list[Layer] = []
-    if result.confidence is not None:
-        layers.append(_confidence_layer(result, placement))
-    layers.append(_class_layer(result, placement))
-    if result.objects is not None:
-        layers[-1].visible = False
-        layers.append(_object_layer(result, placement))
+    for number, found in enumerate(images):
+        layers += _value_layers(found, result, placement, visible=number == 0)
+    for number, found in enumerate(labels):
+        layers += _label_layers(found, result, placement, visible=number == 0)
     return layers
 
 
@@ -153,37 +158,96 @@ def _above(viewer: Any, source: Layer) -> int:
     return position
 
 
-def _class_layer(result: SegmentResult, placement: Placement) -> Labels:
+def _label_layers(
+    found: HeadResult, result: SegmentResult, placement: Placement, *, visible: bool
+) -> list[Layer]:
+    """Confidence, classes and objects of one output."""
+    layers: list[Layer] = []
+    named = f"{found.name} " if len(result.heads) > 1 else ""
+    if found.confidence is not None:
+        common = _common(f"{named}confidence", result, placement)
+        layers.append(_confidence_layer(found.confidence, common, placement))
+    common = _common(found.name if named else "classes", result, placement)
+    layers.append(_class_layer(found, common, placement))
+    layers[-1].visible = visible and found.objects is None
+    if found.objects is not None:
+        common = _common(f"{named}objects", result, placement)
+        objects = placement.fit(found.objects)
+        layers.append(Labels(objects, opacity=OPACITY, visible=visible, **common))
+    return layers
+
+
+def _class_layer(found: HeadResult, common: dict[str, Any], placement: Placement) -> Labels:
     """Labels layer of the classes, writable, in the colours of the card."""
+    assert found.labels is not None
     layer = Labels(
-        _with_room(placement.fit(result.labels)),
-        colormap=class_colours(result.card.classes),
-        features=class_names(result.card.classes),
+        _with_room(placement.fit(found.labels)),
+        colormap=class_colours(found.head.classes),
+        features=class_names(found.head.classes),
         opacity=OPACITY,
-        **_common("classes", result, placement),
+        **common,
     )
     let_labels_grow(layer)
     return layer
 
 
-def _object_layer(result: SegmentResult, placement: Placement) -> Labels:
-    """Labels layer of the separate objects, one colour each."""
-    assert result.objects is not None
-    common = _common("objects", result, placement)
-    return Labels(placement.fit(result.objects), opacity=OPACITY, **common)
-
-
-def _confidence_layer(result: SegmentResult, placement: Placement) -> Image:
+def _confidence_layer(
+    confidence: NDArray[Any], common: dict[str, Any], placement: Placement
+) -> Image:
     """Hidden grey image of the confidence."""
-    assert result.confidence is not None
     return Image(
-        placement.fit(result.confidence),
+        placement.fit(confidence),
         rgb=False,
         contrast_limits=(0, 255),
         colormap="viridis",
         visible=False,
-        **_common("confidence", result, placement),
+        **common,
     )
+
+
+def _value_layers(
+    found: HeadResult, result: SegmentResult, placement: Placement, *, visible: bool
+) -> list[Layer]:
+    """Image layers of the values of one output, one a channel; together they cover the image."""
+    assert found.image is not None
+    count = len(found.limits)
+    colours = _channel_colours(count)
+    layers: list[Layer] = []
+    for number, word in enumerate(_channel_words(found, several=len(result.heads) > 1)):
+        plane = found.image if count == 1 else found.image[..., number, :, :]
+        layers.append(
+            Image(
+                placement.fit(plane),
+                rgb=False,
+                colormap=colours[number],
+                contrast_limits=_contrast(*found.limits[number]),
+                blending="additive" if number else "translucent_no_depth",
+                visible=visible,
+                **_common(word, result, placement),
+            )
+        )
+    return layers
+
+
+def _channel_words(found: HeadResult, *, several: bool) -> list[str]:
+    """Name the channels of an image output."""
+    head, names = found.head, channel_names(found.head, len(found.limits))
+    named = head.name if several or head.name != head.output.name else ""
+    if not names:
+        return [named or (head.channels[0] if head.channels else "values")]
+    return [f"{named} {name}".strip() for name in names]
+
+
+def _channel_colours(count: int) -> list[str]:
+    """Return napari's usual colours of so many channels."""
+    if count == 1:
+        return ["gray"]
+    return list(MAGENTA_GREEN) if count == 2 else list(islice(cycle(CYMRGB), count))
+
+
+def _contrast(low: float, high: float) -> tuple[float, float]:
+    """Return limits that differ, as the viewer needs them."""
+    return (low, high) if low < high else (low, low + max(1.0, abs(low)))
 
 
 def _common(word: str, result: SegmentResult | MatteResult, placement: Placement) -> dict[str, Any]:

@@ -13,6 +13,7 @@ from napari_onnxseg.pipeline.plan import SegmentPlan, plan_segment
 from napari_onnxseg.pipeline.semantic import segment
 from napari_onnxseg.plugin.advanced import Decoding, Feeding, Tiling
 from napari_onnxseg.plugin.forms import folded, on_change, side_by_side
+from napari_onnxseg.plugin.heads_row import HeadsRow
 from napari_onnxseg.plugin.panel import Panel
 from napari_onnxseg.plugin.results import segment_layers
 from napari_onnxseg.plugin.task import Task, TaskForm
@@ -41,6 +42,7 @@ class SegmentForm(TaskForm):
         self.objects.setToolTip("Also a layer with one number per object.")
         self.confidence = QCheckBox("confidence")
         self.confidence.setToolTip("Also a layer with the probability of the class, 0 to 255.")
+        self.heads = HeadsRow(rows, self.changed)
         rows.addRow("Also give", side_by_side(self.objects, self.confidence, stretch=True))
         on_change((self.objects, self.confidence), self.changed)
         self.tiling = Tiling(self.changed)
@@ -72,7 +74,8 @@ class SegmentForm(TaskForm):
             **self.feeding.values(),
             **self.decoding.values(),
             objects=self.objects.isChecked() and self.objects.isEnabled(),
-            confidence=self.confidence.isChecked(),
+            confidence=self.confidence.isChecked() and self.confidence.isEnabled(),
+            heads=self.heads.heads,
         )
 
     def show_card(self, card: ModelCard | None) -> None:
@@ -83,7 +86,10 @@ class SegmentForm(TaskForm):
         card : ModelCard or None
             The model.
         """
-        self.objects.setEnabled(card is not None and card.objects is not None)
+        heads = () if card is None else card.heads
+        self.heads.show_card(card)
+        self.objects.setEnabled(any(head.objects is not None for head in heads))
+        self.confidence.setEnabled(not heads or any(head.task == "semantic" for head in heads))
         self.tiling.show_card(card)
         self.decoding.show_card(card)
 

@@ -8,12 +8,13 @@ import numpy as np
 
 from napari_onnxseg.cards.card import ClassInfo
 from napari_onnxseg.errors import OnnxSegError
-from napari_onnxseg.pipeline.job import MatteResult, Progress, SegmentResult
+from napari_onnxseg.pipeline.job import HeadResult, MatteResult, Progress, SegmentResult
 
 STAGES = {
     "loading": "Loading the model",
     "statistics": "Measuring intensities",
     "objects": "Separating objects",
+    "values": "Measuring the output",
     "alpha": "Finding the subject",
     "rows": "Composing the picture",
 }
@@ -115,12 +116,27 @@ def segment_words(result: SegmentResult) -> str:
     Returns
     -------
     str
-        Classes found with their share, objects, device and seconds.
+        Classes found with their share, objects or range of values, device and seconds.
     """
-    found = class_shares(result.record.get("pixels", {}), result.card.classes)
-    if result.objects is not None:
-        found += f" · {_count(int(result.objects.max(initial=0)))}"
-    return f"{found}\n{_how(result)}"
+    several = len(result.heads) > 1
+    pixels = {entry["name"]: entry.get("pixels", {}) for entry in result.record.get("outputs", ())}
+    lines = []
+    for found in result.heads:
+        words = _found_words(found, pixels.get(found.name, {}))
+        lines.append(f"{found.name}: {words}" if several else words)
+    return "\n".join((*lines, _how(result)))
+
+
+def _found_words(found: HeadResult, pixels: Mapping[str, int]) -> str:
+    """Say what one output gave: classes and objects, or the range of its values."""
+    if found.image is not None:
+        low = min((low for low, _ in found.limits), default=0.0)
+        high = max((high for _, high in found.limits), default=0.0)
+        return f"Values from {low:.4g} to {high:.4g}"
+    words = class_shares(pixels, found.head.classes)
+    if found.objects is not None:
+        words += f" · {_count(int(found.objects.max(initial=0)))}"
+    return words
 
 
 def class_shares(pixels: Mapping[str, int], classes: Sequence[ClassInfo]) -> str:

@@ -5,63 +5,20 @@ from __future__ import annotations
 import gc
 import threading
 from pathlib import Path
-from types import TracebackType
 from typing import Any
 
 import numpy as np
-import onnxruntime as ort
 
 from napari_onnxseg.cards.card import ModelCard, TensorSpec
 from napari_onnxseg.errors import CancelledError, OutOfMemoryError, RunError
 from napari_onnxseg.runtime.batch import to_input, to_scores
 from napari_onnxseg.runtime.build import build
 from napari_onnxseg.runtime.faults import translate
+from napari_onnxseg.runtime.series import Run
 from napari_onnxseg.types import AnyArray, Batch, Scores
 
 Stamp = tuple[tuple[str, int, int], ...]
 Key = tuple[Path, str, Stamp, TensorSpec, TensorSpec, str, int]
-
-
-class Run:
-    """A series of runs that can be stopped from any thread; a `Predictor`.
-
-    Use it as a context manager: leaving it stops whatever still runs.
-
-    Parameters
-    ----------
-    session : OrtSession
-        The model.
-    """
-
-    def __init__(self, session: OrtSession) -> None:
-        self.session = session
-        self.options = ort.RunOptions()
-        self._stopped = threading.Event()
-
-    def __call__(self, batch: Batch, /) -> Scores:
-        """Run the model once; see `OrtSession.run`."""
-        return self.session.run(batch, self)
-
-    @property
-    def stopped(self) -> bool:
-        """Whether `stop` was called."""
-        return self._stopped.is_set()
-
-    def stop(self) -> None:
-        """End runs in native code within milliseconds; they raise `CancelledError`."""
-        self._stopped.set()
-        self.options.terminate = True
-
-    def __enter__(self) -> Run:
-        return self
-
-    def __exit__(
-        self,
-        kind: type[BaseException] | None,
-        error: BaseException | None,
-        trace: TracebackType | None,
-    ) -> None:
-        self.stop()
 
 
 class OrtSession:
@@ -116,18 +73,23 @@ class OrtSession:
         """Run the model once; see `run`."""
         return self.run(batch)
 
-    def start(self) -> Run:
+    def start(self, outputs: tuple[TensorSpec, ...] = ()) -> Run:
         """Begin a series of runs that can be stopped.
+
+        Parameters
+        ----------
+        outputs : tuple of TensorSpec, optional
+            What each run gives; the output of the card when left out.
 
         Returns
         -------
         Run
             To be used as a context manager.
         """
-        return Run(self)
+        return Run(self, outputs)
 
     def run(self, batch: Batch, run: Run | None = None) -> Scores:
-        """Run the model.
+        """Run the model for the output of its card; see `run_all`.
 
         Parameters
         ----------
@@ -140,6 +102,27 @@ class OrtSession:
         -------
         numpy.ndarray
             (N, K, ...) float32; class ids have K = 1.
+        """
+        return self.run_all(batch, (self.card.output,), run)[0]
+
+    def run_all(
+        self, batch: Batch, outputs: tuple[TensorSpec, ...], run: Run | None = None
+    ) -> tuple[Scores, ...]:
+        """Run the model once for several outputs.
+
+        Parameters
+        ----------
+        batch : numpy.ndarray
+            (N, C, ...), any dtype; brought to the dtype, layout and batch size of the model.
+        outputs : tuple of TensorSpec
+            What is wanted.
+        run : Run, optional
+            The series it belongs to.
+
+        Returns
+        -------
+        tuple of numpy.ndarray
+            (N, K, ...) float32 each; class ids have K = 1.
 
         Raises
         ------
@@ -150,26 +133,16 @@ class OrtSession:
         RunError
             When the model fails.
         """
-        pieces = [self._run_once(piece, run) for piece in self._pieces(batch)]
-        scores = pieces[0] if len(pieces) == 1 else np.concatenate(pieces)
-        return to_scores(scores[: len(batch)], self.card.output)
-
-    def warm_up(self, shape: tuple[int, ...], run: Run | None = None) -> tuple[int, ...]:
-        """Run once on zeros, so that later runs are fast and faults show early.
-
-        Parameters
-        ----------
-        shape : tuple of int
-            (N, C, ...) of the batches to come.
-        run : Run, optional
-            The series it belongs to, which may stop it.
-
-        Returns
-        -------
-        tuple of int
-            (N, K, ...) of their scores.
-        """
-        return self.run(np.zeros(shape, self.card.input.dtype), run).shape
+        names = [spec.name for spec in outputs]
+        pieces = [self._run_once(piece, names, run) for piece in self._pieces(batch)]
+        wholes = (
+            parts[0] if len(parts) == 1 else np.concatenate(parts)
+            for parts in zip(*pieces, strict=True)
+        )
+        return tuple(
+            to_scores(whole[: len(batch)], spec)
+            for whole, spec in zip(wholes, outputs, strict=True)
+        )
 
     def close(self) -> None:
         """Release the model; a later run raises `RunError`."""
@@ -185,7 +158,7 @@ class OrtSession:
             data = np.concatenate([data, np.repeat(data[-1:], missing, axis=0)])
         return [data[i : i + size] for i in range(0, len(data), size)]
 
-    def _run_once(self, data: AnyArray, run: Run | None) -> AnyArray:
+    def _run_once(self, data: AnyArray, names: list[str], run: Run | None) -> list[AnyArray]:
         session = self._session
         if run is not None and run.stopped:
             raise CancelledError("The run was cancelled.")
@@ -194,13 +167,13 @@ class OrtSession:
         feed = {self.card.input.name: data}
         options = run.options if run else None
         try:
-            answer: AnyArray = session.run([self.card.output.name], feed, options)[0]
+            answers: list[AnyArray] = session.run(names, feed, options)
         except Exception as error:
             fault = translate(error, "run")
             if isinstance(fault, OutOfMemoryError):
                 _forget(self)
             raise fault from None
-        return answer
+        return answers
 
 
 _opened: dict[Key, OrtSession] = {}
