@@ -7,6 +7,7 @@ from foreign import WEIGHT, czann, czseg, linear, package, picture, scored
 from napari_onnxseg.cards.card import Suggested
 from napari_onnxseg.cards.read import load_card
 from napari_onnxseg.errors import ModelError, ModelNotFoundError
+from napari_onnxseg.pipeline.heads import channel_names
 from napari_onnxseg.pipeline.semantic import segment_image
 
 SIDES = (64, 64)
@@ -86,7 +87,6 @@ def test_the_order_of_colours_changes_the_answer(tmp_path, network):
 @pytest.mark.parametrize(
     ("kind", "words"),
     [
-        ("Regression", "measured values"),
         ("SingleClassInstanceSegmentation", "finds instances"),
         ("MultiClassClassification", "whole pictures"),
         ("ObjectDetection", "boxes"),
@@ -98,6 +98,18 @@ def test_the_order_of_colours_changes_the_answer(tmp_path, network):
 def test_other_types_are_refused_in_words(tmp_path, network, kind, words):
     with pytest.raises(ModelError, match=words):
         load_card(czann(tmp_path / "leaf.czann", network, Type=kind))
+
+
+def test_a_regression_gives_a_channel_of_values_each(tmp_path, network):
+    path = czann(tmp_path / "leaf.czann", network, Type="Regression")
+    card = load_card(path)
+    assert (card.task, card.scores, card.classes) == ("image", "values", ())
+    assert card.facts["task"] == "package"
+    image = np.random.default_rng(0).integers(0, 256, (*SIDES, 3), np.uint8)
+    values = scored(np.moveaxis(image[..., ::-1] / 255, -1, 0))
+    result = segment_image(image, path, rgb=True)
+    np.testing.assert_allclose(result.image, values, atol=1e-5)
+    assert channel_names(card.heads[0], len(values))[0] == "channel 1"
 
 
 def test_a_card_beside_the_package_wins_and_one_inside_it_is_no_card(tmp_path, network):

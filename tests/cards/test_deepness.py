@@ -1,6 +1,7 @@
 import json
 
 import numpy as np
+import onnx
 import pytest
 
 from foreign import BIAS, WEIGHT, global_mean, linear, picture, scored
@@ -10,6 +11,7 @@ from napari_onnxseg.errors import ModelError
 from napari_onnxseg.pipeline.job import SegmentJob
 from napari_onnxseg.pipeline.semantic import segment_image
 from napari_onnxseg.pipeline.settle import settle_tiles
+from netbuild import Net, save
 
 NAMES = {"0": "not classified", "1": "road", "2": "roof", "3": "tree"}
 ROAD = {
@@ -97,7 +99,6 @@ def test_both_spellings_of_the_tile_are_read(tmp_path, key):
     ("kind", "words"),
     [
         ("Detector", "detects boxes"),
-        ("REGRESSOR", "measured values"),
         ('"Recognition"', "compares"),
         ('"Superresolution"', "enlarges"),
     ],
@@ -108,8 +109,52 @@ def test_other_kinds_of_model_are_refused_in_words(tmp_path, kind, words):
         load_card(path)
 
 
+def test_a_regressor_gives_its_scaled_values_named_by_channel(tmp_path):
+    entries = {
+        "model_type": "Regressor",
+        "class_names": '{"0": "height", "1": "slope"}',
+        "reg_output_scaling": "2.5",
+        "resolution": "10",
+    }
+    path = linear(tmp_path / "a.onnx", weight=WEIGHT[:2], bias=BIAS[:2], metadata=entries)
+    card = load_card(path)
+    assert (card.task, card.scores, card.classes) == ("image", "values", ())
+    assert (card.channels, card.pixel_size) == (("height", "slope"), (10.0, "cm"))
+    assert {card.facts[name] for name in ("task", "scores", "channels", "after")} == {"metadata"}
+    image = picture()
+    values = scored(reference(image), weight=WEIGHT[:2], bias=BIAS[:2])
+    np.testing.assert_allclose(segment_image(image, path, rgb=True).image, 2.5 * values, atol=1e-4)
+
+
+def test_each_output_of_a_segmentor_has_its_own_classes(tmp_path):
+    net = Net(["n", 3, "y", "x"])
+    one, two = (net.random_conv("input", 3, classes, 1) for classes in (2, 3))
+    outputs = {one: ("float32", ["n", 2, "y", "x"]), two: ("float32", ["n", 3, "y", "x"])}
+    model = net.model(outputs)
+    names = [{"0": "ground", "1": "road"}, {"0": "none", "1": "car", "2": "bus"}]
+    onnx.helper.set_model_props(
+        model, {"model_type": "Segmentor", "class_names": json.dumps(names)}
+    )
+    card = load_card(save(model, tmp_path / "a.onnx"))
+    found = [[entry.name for entry in head.classes] for head in card.heads]
+    assert found == [["ground", "road"], ["none", "car", "bus"]]
+    result = segment_image(picture(), card.path, rgb=True)
+    assert len(result.heads) == 2
+
+
+def test_the_threshold_of_several_classes_is_followed(tmp_path):
+    path = linear(tmp_path / "a.onnx", metadata=ROAD | {"seg_thresh": "0.9"})
+    image = picture()
+    cut = segment_image(image, path, rgb=True)
+    best = segment_image(image, path, rgb=True, threshold=1e-6)
+    dropped = cut.labels != best.labels
+    assert dropped.any()
+    assert not cut.labels[dropped].any()
+    assert "class 0 where the best is below 0.9" in cut.record["plan"]
+
+
 def test_a_card_beside_the_file_overrules_a_refusal(tmp_path):
-    path = linear(tmp_path / "a.onnx", metadata={"model_type": "Regressor"})
+    path = linear(tmp_path / "a.onnx", metadata={"model_type": "Recognition"})
     path.with_suffix(".json").write_text('{"format": 1, "task": "semantic"}')
     assert load_card(path).facts["task"] == "card"
 

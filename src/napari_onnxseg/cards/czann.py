@@ -30,12 +30,12 @@ MOST_BYTES = 4 << 20
 """Size of a description that is read."""
 
 _SEMANTIC = ("singleclasssemanticsegmentation", "multiclasssemanticsegmentation")
+_REGRESSION = "regression"
 _KNOWN = frozenset(
     {"Id", "Type", "InputShape", "OutputShape", "MinOverlap", "Classes", "ModelName", "Scaling"}
 )
 _LAYOUTS: Mapping[int, Any] = {3: "NHWC", 4: "NDHWC"}
 _OTHERS = {
-    "regression": "gives measured values, and only class maps and cut-outs are offered so far",
     "instance": "finds instances, which takes more than a class for each pixel",
     "classification": "classifies whole pictures",
     "detection": "detects boxes",
@@ -69,7 +69,7 @@ def read_czann(path: Path) -> Package:
     Returns
     -------
     Package
-        Model and description; a model that is no semantic segmentation is described by its
+        Model and description; a model that gives no classes or values is described by its
         refusal.
 
     Raises
@@ -151,21 +151,22 @@ def _content(path: Path, package: Path) -> Mapping[str, Any]:
 def _described(content: Mapping[str, Any], path: Path) -> Description:
     entries = Entries(content, f"the package '{path.name}'")
     kind = entries.text("Type")
-    if kind.lower() not in _SEMANTIC:
+    is_image = kind.lower() == _REGRESSION
+    if kind.lower() not in _SEMANTIC and not is_image:
         return Description(refusal=_refusal(kind))
     shape = tuple(map(int, entries.numbers("InputShape")))
     told = Description(
         name=path.stem,
         title=entries.text("ModelName"),
         description=entries.text("ModelDescription"),
-        task="semantic",
+        task="image" if is_image else "semantic",
         tensors=TensorHints(
             input_layout=_LAYOUTS.get(len(shape)),
             channels=shape[-1] if len(shape) in _LAYOUTS and shape[-1] > 0 else None,
         ),
         colour_order="BGR",
         normalization=Normalization("dtype_max"),
-        classes=_classes(entries.names("Classes")),
+        classes=() if is_image else _classes(entries.names("Classes")),
         pixel_size=_pixel_size(entries),
         suggested=_suggested(entries, shape),
         extra=_extra(content),
@@ -178,7 +179,7 @@ def _refusal(kind: str) -> str:
     told = f"it {what}" if what else "it is none of the types that are known"
     return (
         f"This ZEISS model is of the type '{shortened(kind) or 'none'}': {told}; "
-        "choose a model for semantic segmentation."
+        "choose a model for semantic segmentation or regression."
     )
 
 

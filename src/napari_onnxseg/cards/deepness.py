@@ -15,10 +15,11 @@ from math import ceil
 from typing import Any
 
 from napari_onnxseg.cards.card import Suggested
-from napari_onnxseg.cards.description import Description
+from napari_onnxseg.cards.description import Description, HeadHints, TensorHints
 from napari_onnxseg.cards.values import Entries, named_classes, parse_text
-from napari_onnxseg.graph.inspect import GraphFacts
+from napari_onnxseg.graph.inspect import GraphFacts, TensorFacts
 from napari_onnxseg.prepare.normalize import Normalization
+from napari_onnxseg.prepare.steps import Step
 
 _OWN_KEYS = """tile_size tiles_size tiles_overlap standardization_mean standardization_std
 seg_thresh seg_small_segment reg_output_scaling det_conf det_iou_thresh det_type"""
@@ -30,10 +31,10 @@ WHERE = "the metadata of the file"
 
 _KINDS = {
     "detector": "detects boxes",
-    "regressor": "gives measured values instead of classes",
     "recognition": "compares image parts",
     "superresolution": "enlarges images",
 }
+_KNOWN = ("segmentor", "regressor")
 
 
 def describe(facts: GraphFacts) -> Description:
@@ -54,38 +55,76 @@ def describe(facts: GraphFacts) -> Description:
     kind = str(given.get("model_type", "")).strip().lower()
     if kind in _KINDS:
         return Description(refusal=_refusal(kind)).known_from("metadata")
-    if kind != "segmentor" and not set(given) & set(_OWN_KEYS.split()):
+    if kind not in _KNOWN and not set(given) & set(_OWN_KEYS.split()):
         return Description()
-    return _segmentor(Entries(_first_head(given), WHERE), facts).known_from("metadata")
+    heads = [Entries(part, WHERE) for part in _by_head(given, len(facts.outputs))]
+    told = _told(heads, facts, regressor=kind == "regressor")
+    return told.known_from("metadata")
 
 
 def _refusal(kind: str) -> str:
     return (
         f"This model was made for Deepness as a {kind.capitalize()}: it {_KINDS[kind]}, and only "
-        "networks that give a class or an opacity for each pixel can be run."
+        "networks that give a class, an opacity or a value for each pixel can be run."
     )
 
 
-def _first_head(given: Mapping[str, Any]) -> Mapping[str, Any]:
-    """Keep the class names of the first output, where each of several has its own."""
-    heads = given.get("class_names")
-    if isinstance(heads, list) and heads and isinstance(heads[0], Mapping):
-        return {**given, "class_names": heads[0]}
-    return given
+def _by_head(given: Mapping[str, Any], count: int) -> list[Mapping[str, Any]]:
+    """Return the entries of each output, which may have class names of its own."""
+    names = given.get("class_names")
+    if isinstance(names, list) and names and isinstance(names[0], Mapping):
+        more = [{"class_names": own} for own in names[1:count]]
+        return [{**given, "class_names": names[0]}, *more, *({} for _ in range(count - len(names)))]
+    return [given, *({} for _ in range(count - 1))]
 
 
-def _segmentor(entries: Entries, facts: GraphFacts) -> Description:
+def _told(heads: list[Entries], facts: GraphFacts, *, regressor: bool) -> Description:
+    """Describe the main output, and the others as further ones."""
+    entries, *others = heads
     resolution = entries.number("resolution")
+    after = _scaling(entries) if regressor else ()
+    main = _head_hints(entries, facts.outputs[0], after, regressor=regressor)
+    further = tuple(
+        _head_hints(own, output, after, regressor=regressor)
+        for own, output in zip(others, facts.outputs[1:], strict=True)
+        if len(output.dims) in (0, 3, 4)
+    )
     told = Description(
-        task="semantic",
+        task=main.task,
+        tensors=TensorHints(output_name=main.output_name if further else ""),
         colour_order="RGB",
-        scores="probabilities" if _single(facts) else None,
+        scores=main.scores,
         normalization=_normalization(entries),
-        classes=named_classes(entries.names("class_names", "names")),
+        classes=main.classes,
+        channels=main.channels,
+        after=after,
+        others=further,
         pixel_size=(resolution, "cm") if resolution else None,
         suggested=_suggested(entries),
     )
-    return replace(told, notes=(*entries.notes, *_habits(entries, facts)))
+    return replace(told, notes=(*(n for own in heads for n in own.notes), *_habits(entries)))
+
+
+def _head_hints(
+    entries: Entries, output: TensorFacts, after: tuple[Step, ...], *, regressor: bool
+) -> HeadHints:
+    """Return what is known of one output: classes with their names, or channels."""
+    names = entries.names("class_names", "names")
+    if regressor:
+        return HeadHints(output.name, task="image", channels=names, after=after)
+    single = len(output.dims) == 3 or (len(output.dims) == 4 and output.dims[1] == 1)
+    return HeadHints(
+        output.name,
+        task="semantic",
+        scores="probabilities" if single else None,
+        classes=named_classes(names),
+    )
+
+
+def _scaling(entries: Entries) -> tuple[Step, ...]:
+    """Return the factor of a regressor as a step after the network."""
+    factor = entries.number("reg_output_scaling")
+    return (Step("scale_linear", gain=(factor,)),) if factor and factor != 1 else ()
 
 
 def _normalization(entries: Entries) -> Normalization:
@@ -114,20 +153,8 @@ def _suggested(entries: Entries) -> Suggested | None:
     return found if found != Suggested() else None
 
 
-def _habits(entries: Entries, facts: GraphFacts) -> list[str]:
+def _habits(entries: Entries) -> list[str]:
     """Say what Deepness does after the network and this package does not."""
-    notes = []
-    if "seg_thresh" in entries.given and not _single(facts):
-        notes.append(
-            "Deepness gives pixels whose best class is below its threshold to class 0; here the "
-            "best class is taken."
-        )
     if entries.whole("seg_small_segment"):
-        notes.append("Deepness smooths the finished map with a median filter; here it is not.")
-    return notes
-
-
-def _single(facts: GraphFacts) -> bool:
-    """Tell whether the first output is one map, a probability by Deepness' rule."""
-    dims = facts.outputs[0].dims
-    return len(dims) == 3 or (len(dims) == 4 and dims[1] == 1)
+        return ["Deepness smooths the finished map with a median filter; here it is not."]
+    return []
