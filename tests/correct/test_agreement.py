@@ -7,9 +7,9 @@ from scipy import ndimage
 from skimage.metrics import contingency_table, hausdorff_distance
 
 from napari_onnxseg.correct import pairs as pairs_module
-from napari_onnxseg.correct.agreement import agreement
-from napari_onnxseg.correct.objects import THRESHOLDS, object_agreement
-from napari_onnxseg.correct.outlines import distances, hausdorff, outline
+from napari_onnxseg.correct.agreement import agreement, pooled
+from napari_onnxseg.correct.objects import THRESHOLDS, object_agreement, pooled_objects
+from napari_onnxseg.correct.outlines import distances, hausdorff, outlines
 from napari_onnxseg.correct.pairs import blocks, count_pairs
 from napari_onnxseg.errors import ChoiceError, ImageError
 
@@ -51,7 +51,7 @@ def test_outlines_agree_with_scikit_image_and_distance_transforms(one, other, sc
     labels = blobs(one), blobs(other)
     masks = [image == 1 for image in labels]
     edges = [mask & ~ndimage.binary_erosion(mask) for mask in masks]
-    points = [outline(image, 1, scale) for image in labels]
+    points = [outlines(image, scale)[1] for image in labels]
     there, back = distances(points[0], points[1]), distances(points[1], points[0])
     for own, far, found in ((edges[0], edges[1], there), (edges[1], edges[0], back)):
         expected = ndimage.distance_transform_edt(~far, sampling=scale)[own]
@@ -175,3 +175,43 @@ def test_matches_are_those_of_a_plain_table(one, other):
         hits = (overlap >= threshold).sum()
         total = truth.max() + prediction.max() - hits
         assert found.precision[threshold] == (hits / total if total else pytest.approx(np.nan))
+
+
+@fixed
+@given(st.integers(0, 10**6))
+def test_pooled_figures_are_those_of_the_images_side_by_side(seed):
+    truth, prediction = blobs(seed, (2, 30, 40)), blobs(seed + 1, (2, 30, 40))
+    whole = agreement(np.hstack(prediction), np.hstack(truth), tolerance=0)
+    found = pooled([agreement(*pair, tolerance=0) for pair in zip(prediction, truth, strict=True)])
+    assert found.classes == whole.classes
+    np.testing.assert_array_equal(found.confusion, whole.confusion)
+
+
+def test_pooled_outlines_add_points_up_and_average_distances():
+    truth, prediction = np.zeros((2, 30, 30), np.uint8)
+    truth[5:15, 5:15] = 1
+    prediction[9:19, 5:15] = 1
+    one, other = agreement(prediction, truth, tolerance=1), agreement(truth, truth, tolerance=1)
+    cell = pooled([one, other]).classes[1]
+    assert cell.hausdorff95 == one.classes[1].hausdorff95 / 2 == 2
+    assert one.classes[1].boundary_f < cell.boundary_f < 1
+
+
+def test_where_a_class_meets_what_was_not_annotated_is_no_outline():
+    truth = np.zeros((20, 20), np.uint8)
+    truth[:, 10:] = 1
+    prediction = truth.copy()
+    prediction[12:, 2:9] = 1
+    truth[10:] = 255
+    found = agreement(prediction, truth, ignore={255}, tolerance=1)
+    assert [(c.boundary_f, c.hausdorff95) for c in found.classes] == [(1, 0), (1, 0)]
+
+
+def test_pooled_objects_are_added_up():
+    truth = objects_image((0, 0, 10), (20, 20, 10), (0, 30, 5))
+    prediction = objects_image((0, 0, 10), (22, 20, 10))
+    one, perfect = object_agreement(prediction, truth), object_agreement(truth, truth)
+    found = pooled_objects([one, perfect])
+    assert (found.truth, found.prediction, found.count_error) == (6, 5, -1)
+    assert found.precision[0.5] == 5 / 6
+    assert one.matched == ((10, 10), (20, 20))

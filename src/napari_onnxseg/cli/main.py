@@ -11,6 +11,7 @@ from typing import Annotated, Any
 import typer
 
 from napari_onnxseg.cli.asked import AddAsked, CheckAsked, MendAsked, with_record
+from napari_onnxseg.cli.evaluate import EvaluateAsked
 from napari_onnxseg.cli.faults import told
 from napari_onnxseg.cli.files import CutOutFiles, Files
 from napari_onnxseg.cli.options import OPTIONS, with_choices
@@ -194,6 +195,28 @@ def _mend(asked: MendAsked) -> None:
     from napari_onnxseg.cli.mending import mend_file
 
     mend_file(asked)
+
+
+@app.command("evaluate")
+@with_record(EvaluateAsked)
+def _evaluate(asked: EvaluateAsked) -> None:
+    """Compare predicted labels with true ones, class by class or object by object."""
+    from napari_onnxseg.cli.evaluating import evaluate_files
+
+    evaluate_files(asked)
+
+
+@models.command("test")
+def _test(
+    model: Model,
+    device: Annotated[str, typer.Option(help="What to run on.")] = "auto",
+    as_json: AsJson = False,
+) -> None:
+    """Run the test tensors that came with a model, and compare with what its author got."""
+    from napari_onnxseg.cli.proving import prove_one
+
+    with told(as_json):
+        prove_one(model, device, as_json)
 
 
 @app.command("doctor")

@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from napari_onnxseg.correct.outlines import boundary_f, distances, hausdorff, outline
+from napari_onnxseg.correct.outlines import OutlineAgreement, compare_outlines, outlines
 from napari_onnxseg.correct.pairs import Pairs, count_pairs
 from napari_onnxseg.errors import ChoiceError
 
@@ -26,11 +26,8 @@ class ClassAgreement:
         What people call it.
     truth_px, prediction_px, common_px : int
         Pixels of the class in the truth, in the prediction, and in both.
-    boundary_f : float
-        F score of the outlines within the tolerance, in [0, 1].
-    hausdorff95 : float
-        95 % Hausdorff distance of the outlines, world units; infinite where one of them has
-        none.
+    outline : OutlineAgreement or None
+        Agreement of the outlines; None when it was not asked for.
     """
 
     id: int
@@ -38,8 +35,17 @@ class ClassAgreement:
     truth_px: int
     prediction_px: int
     common_px: int
-    boundary_f: float
-    hausdorff95: float
+    outline: OutlineAgreement | None = None
+
+    @property
+    def boundary_f(self) -> float:
+        """F score of the outlines within the tolerance, in [0, 1]; NaN when unknown."""
+        return float("nan") if self.outline is None else self.outline.f
+
+    @property
+    def hausdorff95(self) -> float:
+        """95 % Hausdorff distance, world units; infinite when one has no outline."""
+        return float("nan") if self.outline is None else self.outline.hausdorff95
 
     @property
     def iou(self) -> float:
@@ -109,7 +115,7 @@ def agreement(
         Classes that are listed even when they are nowhere, and what they are called.
     ignore : collection of int, optional
         Labels of the truth that say nothing, such as "not annotated": their pixels are left
-        out of all counts. Outlines are those of the images as they are.
+        out of all counts, and where a class meets them is no outline.
     scale : sequence of float, optional
         World units per pixel, one per axis; 1 when left out.
     tolerance : float, optional
@@ -136,16 +142,16 @@ def agreement(
     (0.5, 0.67)
     """
     pairs = count_pairs(prediction, truth, ignore=ignore)
-    scale = (1.0,) * len(truth.shape) if scale is None else tuple(map(float, scale))
-    if len(scale) != len(truth.shape) or min(scale) <= 0:
-        raise ChoiceError(
-            f"The scale {scale} does not fit {len(truth.shape)} axes; give one number above 0 "
-            "for each."
-        )
+    scale = fitting_scale(scale, len(truth.shape))
     tolerance = 2 * min(scale) if tolerance is None else tolerance
     known = names or {}
     ids = sorted({*known, *pairs.truth.tolist(), *pairs.prediction.tolist()} - set(ignore))
-    outlines = {i: _outlines(prediction, truth, i, scale, tolerance) for i in ids}
+    met: dict[int, OutlineAgreement] = {}
+    if tolerance > 0:
+        ours = outlines(truth, scale, ignore=ignore)
+        theirs = outlines(prediction, scale, truth=truth, ignore=ignore)
+        none = np.zeros((0, len(scale)))
+        met = {i: compare_outlines(ours.get(i, none), theirs.get(i, none), tolerance) for i in ids}
     areas = pairs.area(pairs.truth), pairs.area(pairs.prediction)
     common = {int(t): int(n) for t, p, n in _rows(pairs) if t == p}
     classes = tuple(
@@ -155,22 +161,89 @@ def agreement(
             areas[0].get(i, 0),
             areas[1].get(i, 0),
             common.get(i, 0),
-            *outlines[i],
+            met.get(i),
         )
         for i in ids
     )
     return Agreement(classes, _confusion(pairs, ids))
 
 
-def _outlines(
-    prediction: Any, truth: Any, label: int, scale: Sequence[float], tolerance: float
-) -> tuple[float, float]:
-    """Return boundary F and Hausdorff distance of one class."""
-    if tolerance <= 0:
-        return float("nan"), float("nan")
-    ours, theirs = (outline(image, label, scale) for image in (truth, prediction))
-    both = distances(ours, theirs), distances(theirs, ours)
-    return boundary_f(*both, tolerance), hausdorff(*both)
+def pooled(images: Sequence[Agreement]) -> Agreement:
+    """Add the pixels of several images up, as if they were one.
+
+    Parameters
+    ----------
+    images : sequence of Agreement
+        Of any classes.
+
+    Returns
+    -------
+    Agreement
+        Of all pixels and all points of outlines together. The Hausdorff distance is the mean
+        over the images that have one.
+    """
+    entries = [entry for image in images for entry in image.classes]
+    ids = sorted({entry.id for entry in entries})
+    place = {label: i for i, label in enumerate(ids)}
+    confusion = np.zeros((len(ids), len(ids)), np.int64)
+    for image in images:
+        where = [place[entry.id] for entry in image.classes]
+        confusion[np.ix_(where, where)] += image.confusion
+    same = [[entry for entry in entries if entry.id == label] for label in ids]
+    return Agreement(tuple(_summed(group) for group in same), confusion)
+
+
+def fitting_scale(scale: Sequence[float] | None, ndim: int) -> tuple[float, ...]:
+    """Return world units per pixel for each axis, 1 when nothing is known.
+
+    Parameters
+    ----------
+    scale : sequence of float or None
+        One number per axis.
+    ndim : int
+        Number of axes.
+
+    Returns
+    -------
+    tuple of float
+        One positive number per axis.
+
+    Raises
+    ------
+    ChoiceError
+        When it does not fit.
+    """
+    fitting = (1.0,) * ndim if scale is None else tuple(map(float, scale))
+    if len(fitting) != ndim or not all(np.isfinite(n) and n > 0 for n in fitting):
+        raise ChoiceError(
+            f"The scale {fitting} does not fit {ndim} axes; give one number above 0 for each."
+        )
+    return fitting
+
+
+def _summed(group: Sequence[ClassAgreement]) -> ClassAgreement:
+    """Return the sum of one class over images."""
+    known = [entry.outline for entry in group if entry.outline is not None]
+    return ClassAgreement(
+        group[0].id,
+        group[0].name,
+        sum(entry.truth_px for entry in group),
+        sum(entry.prediction_px for entry in group),
+        sum(entry.common_px for entry in group),
+        _summed_outlines(known) if known else None,
+    )
+
+
+def _summed_outlines(group: Sequence[OutlineAgreement]) -> OutlineAgreement:
+    """Return the sum of the points of outlines, and the mean of their distances."""
+    known = [one.hausdorff95 for one in group if not np.isnan(one.hausdorff95)]
+    return OutlineAgreement(
+        sum(one.truth_px for one in group),
+        sum(one.prediction_px for one in group),
+        sum(one.truth_met for one in group),
+        sum(one.prediction_met for one in group),
+        float(np.mean(known)) if known else float("nan"),
+    )
 
 
 def _confusion(pairs: Pairs, ids: Sequence[int]) -> NDArray[np.int64]:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -31,7 +31,9 @@ class ObjectAgreement:
     merged : int
         Predicted objects that hold most of the area of two or more true ones.
     iou : tuple of float
-        Overlap of each pair of objects that match at 0.5.
+        Overlap of each pair of objects that match at 0.5, the largest first.
+    matched : tuple of (int, int)
+        Those pairs, truth and prediction.
     """
 
     truth: int
@@ -40,6 +42,7 @@ class ObjectAgreement:
     split: int
     merged: int
     iou: tuple[float, ...]
+    matched: tuple[tuple[int, int], ...] = ()
 
     @property
     def count_error(self) -> int:
@@ -52,13 +55,43 @@ class ObjectAgreement:
         return float(np.mean(list(self.precision.values())))
 
 
-def object_agreement(prediction: Any, truth: Any) -> ObjectAgreement:
+def pooled_objects(images: Sequence[ObjectAgreement]) -> ObjectAgreement:
+    """Add the objects of several images up.
+
+    Parameters
+    ----------
+    images : sequence of ObjectAgreement
+        One per image.
+
+    Returns
+    -------
+    ObjectAgreement
+        Precision over all objects together; no pairs, whose numbers mean something in one
+        image only.
+    """
+    overlaps = sorted((overlap for image in images for overlap in image.iou), reverse=True)
+    truth, prediction = (sum(getattr(i, side) for i in images) for side in ("truth", "prediction"))
+    return ObjectAgreement(
+        truth=truth,
+        prediction=prediction,
+        precision={t: _precision(overlaps, t, truth + prediction) for t in THRESHOLDS},
+        split=sum(image.split for image in images),
+        merged=sum(image.merged for image in images),
+        iou=tuple(overlaps),
+    )
+
+
+def object_agreement(
+    prediction: Any, truth: Any, *, ignore: Collection[int] = ()
+) -> ObjectAgreement:
     """Compare two images of objects, 0 being no object.
 
     Parameters
     ----------
     prediction, truth : array-like
         Same shape, integer ids; read block by block.
+    ignore : collection of int, optional
+        Ids of the truth that say nothing; their pixels are left out.
 
     Returns
     -------
@@ -76,12 +109,13 @@ def object_agreement(prediction: Any, truth: Any) -> ObjectAgreement:
     1247-1253). Above an overlap of 0.5 no object can match two others; at exactly 0.5 each
     is matched once, the larger overlap first.
     """
-    pairs = count_pairs(prediction, truth)
+    pairs = count_pairs(prediction, truth, ignore=ignore)
     areas = [pairs.area(side) for side in (pairs.truth, pairs.prediction)]
     for area in areas:
         area.pop(0, None)
     meeting = _meeting(pairs)
-    overlaps = _matched(meeting, *areas)
+    matched = _matched(meeting, *areas)
+    overlaps = [overlap for overlap, _, _ in matched]
     total = len(areas[0]) + len(areas[1])
     return ObjectAgreement(
         truth=len(areas[0]),
@@ -90,6 +124,7 @@ def object_agreement(prediction: Any, truth: Any) -> ObjectAgreement:
         split=_several(meeting[:, 0], meeting[:, 1], meeting[:, 2], areas[1]),
         merged=_several(meeting[:, 1], meeting[:, 0], meeting[:, 2], areas[0]),
         iou=tuple(overlaps),
+        matched=tuple((ours, theirs) for _, ours, theirs in matched),
     )
 
 
@@ -102,19 +137,19 @@ def _meeting(pairs: Pairs) -> NDArray[np.int64]:
 
 def _matched(
     meeting: NDArray[np.int64], truth: Mapping[int, int], prediction: Mapping[int, int]
-) -> list[float]:
-    """Return the overlap of each matched pair, the largest first."""
+) -> list[tuple[float, int, int]]:
+    """Return overlap, truth and prediction of each matched pair, the largest first."""
     overlaps = sorted(
         ((n / (truth[t] + prediction[p] - n), t, p) for t, p, n in meeting.tolist()),
         key=lambda row: (-row[0], row[1], row[2]),
     )
     used: tuple[set[int], set[int]] = set(), set()
-    kept = []
+    kept: list[tuple[float, int, int]] = []
     for overlap, ours, theirs in overlaps:
         if overlap >= THRESHOLDS[0] and ours not in used[0] and theirs not in used[1]:
             used[0].add(ours)
             used[1].add(theirs)
-            kept.append(overlap)
+            kept.append((overlap, ours, theirs))
     return kept
 
 

@@ -137,16 +137,21 @@ def _add(
     prediction: NDArray[Any],
     ignore: Collection[int],
 ) -> None:
-    """Add the pairs of one block."""
+    """Add the pairs of one block; stretches of one pair are counted as a whole."""
     truth, prediction = truth.reshape(-1), prediction.reshape(-1)
     if ignore:
         kept = ~np.isin(truth, list(ignore))
         truth, prediction = truth[kept], prediction[kept]
-    ours, where_ours = np.unique(truth, return_inverse=True)
-    theirs, where_theirs = np.unique(prediction, return_inverse=True)
-    counts = np.bincount(
-        where_ours * len(theirs) + where_theirs, minlength=len(ours) * len(theirs)
-    ).reshape(len(ours), len(theirs))
-    for i, j in zip(*np.nonzero(counts), strict=True):
-        pair = (int(ours[i]), int(theirs[j]))
-        table[pair] = table.get(pair, 0) + int(counts[i, j])
+    if not len(truth):
+        return
+    changes = (truth[1:] != truth[:-1]) | (prediction[1:] != prediction[:-1])
+    starts = np.concatenate([[0], np.flatnonzero(changes) + 1])
+    lengths = np.diff(starts, append=len(truth))
+    ours, where_ours = np.unique(truth[starts], return_inverse=True)
+    theirs, where_theirs = np.unique(prediction[starts], return_inverse=True)
+    codes, where = np.unique(where_ours * len(theirs) + where_theirs, return_inverse=True)
+    counts = np.zeros(len(codes), np.int64)
+    np.add.at(counts, where, lengths)
+    for code, count in zip(codes.tolist(), counts.tolist(), strict=True):
+        pair = (int(ours[code // len(theirs)]), int(theirs[code % len(theirs)]))
+        table[pair] = table.get(pair, 0) + count
