@@ -109,8 +109,7 @@ def read_description(path: Path) -> Description:
     except ModelError as error:
         raise ModelError(f"The card '{path}' cannot be used: {error}") from None
     except OSError as fault:
-        reason = fault.strerror or fault
-        raise ModelError(f"The card '{path}' cannot be read ({reason}).") from None
+        raise ModelError(f"The card '{path}' cannot be read ({fault.strerror}).") from None
 
 
 def parse_text(text: str) -> Description:
