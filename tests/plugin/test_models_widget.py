@@ -166,6 +166,20 @@ def test_an_edited_card_is_used_at_once(models, folder):
     assert (folder / "boxes.json").exists()
 
 
+def test_a_model_that_gives_an_image_can_be_called_so_and_back(models):
+    for kind, task in (("values", "image"), ("logits", "semantic")):
+        models.widget.foot.buttons["edit"].click()
+        editor = models.widget.findChild(CardEditor)
+        editor.scores.choose(kind)
+        if editor.classes is not None:
+            assert editor.classes.isEnabled() is (kind != "values")
+        editor.save()
+        models.finish()
+        models.qtbot.wait(50)
+        assert (load_card("boxes").task, load_card("boxes").scores) == (task, kind)
+    assert len(load_card("boxes").classes) == 2
+
+
 def test_a_model_is_removed_only_when_the_user_agrees(models, folder, monkeypatch):
     asked = []
 

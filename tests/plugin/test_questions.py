@@ -147,7 +147,9 @@ def test_answers_count_at_once(viewer, qtbot, bare):
     widget.questions.sheet.looks.choose(1)
     widget.questions.sheet.names.names[1].setText("stroma")
     widget.questions.sheet.names.changed.emit()
+    qtbot.waitUntil(lambda: widget.questions.glimpses.is_busy, timeout=WAIT_MS)
     widget.run()
+    assert not widget.questions.glimpses.is_busy
     qtbot.waitUntil(lambda: not widget.is_running, timeout=WAIT_MS)
     record = viewer.layers[-1].metadata["onnxseg"]
     assert record["normalization"]["method"] == "symmetric"

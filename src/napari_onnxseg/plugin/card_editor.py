@@ -30,6 +30,7 @@ SCORES = {
     "logits": "logits",
     "probabilities": "probabilities",
     "labels": "class numbers",
+    "values": "an image",
 }
 
 
@@ -94,6 +95,10 @@ class CardEditor(QDialog):
             "colour_order": self.colours.value,
             "scores": self.scores.value,
         }
+        if self.scores.value == "values":
+            return {**values, "task": "image", "classes": (), "objects": None}
+        if self.card.task == "image":
+            values["task"] = "semantic"
         if self.classes is not None:
             values["classes"] = self.classes.classes
             values["objects"] = self.objects.rule
@@ -150,6 +155,8 @@ class CardEditor(QDialog):
 
     def _look(self) -> None:
         """Say what cannot be meant, and let only sense be saved."""
+        for part in () if self.classes is None else (self.classes, self.objects):
+            part.setEnabled(self.scores.value != "values")
         trouble = ""
         try:
             _ = self.edited

@@ -132,7 +132,8 @@ def _listed(paths: Paths) -> list[str]:
 
 def _open_panel(viewer: Any, task: str) -> Any:
     """Return the widget for a task that was used last."""
-    panels = [p for p in widgets(viewer) if isinstance(p, Panel) and p.task.name == task]
+    panels = [p for p in widgets(viewer) if isinstance(p, Panel)]
+    panels = [p for p in panels if WIDGETS[p.task.name] == WIDGETS[task]]
     return panels[-1] if panels else None
 
 

@@ -2,9 +2,12 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from functools import partial
 from typing import Any
+from weakref import ref
 
+from napari.layers import Image
 from qtpy.QtCore import QEvent, Qt
 from qtpy.QtWidgets import QSplitter, QVBoxLayout, QWidget
 
@@ -52,6 +55,7 @@ class ModelsWidget(QWidget):
         self.viewer = getattr(napari_viewer, "__wrapped__", napari_viewer)
         self.card: ModelCard | None = None
         self._watch: Watch | None = None
+        self._looked_at: Callable[[], Image | None] = lambda: None
         self._listing = later(self, 0, self.refresh)
         self._build()
         self._connect()
@@ -154,7 +158,10 @@ class ModelsWidget(QWidget):
     def _on_active(self, *_: object) -> None:
         """Offer a test only where there is an image."""
         self.actions.enable()
-        self.questions.look_later()
+        layer = active_image(self.viewer)
+        if layer is not None and layer is not self._looked_at():
+            self._looked_at = ref(layer)
+            self.questions.look_later()
 
     def _view(self) -> View | None:
         """Return what the questions about a model may look at."""

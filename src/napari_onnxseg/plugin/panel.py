@@ -239,6 +239,7 @@ class Panel(QWidget):
         except OnnxSegError as error:
             self.foot.show_status(error_words(error), wrong=True)
             return
+        self.questions.stop()
         self._started = ready
         self._runs.append(run)
         run.stepped.connect(self.foot.show_progress)
