@@ -6,7 +6,7 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
 
-from napari_onnxseg.cards import czann, czseg, embedded, sidecars
+from napari_onnxseg.cards import bioimageio, bioimageio_files, czann, czseg, embedded, sidecars
 from napari_onnxseg.cards.catalog import find
 from napari_onnxseg.cards.czann import Package
 from napari_onnxseg.cards.description import Description
@@ -18,6 +18,7 @@ from napari_onnxseg.graph.inspect import GraphFacts
 _READERS: Mapping[str, Callable[[Path], Package]] = {
     czann.SUFFIX: czann.read_czann,
     **dict.fromkeys(czseg.SUFFIXES, czseg.read_czseg),
+    **dict.fromkeys(bioimageio_files.SUFFIXES, bioimageio.read_bioimageio),
 }
 
 PACKAGES = tuple(_READERS)
@@ -52,7 +53,8 @@ def locate(model: str | Path) -> Source:
     Parameters
     ----------
     model : str or Path
-        A name in the catalogue, or the path of an ONNX file, of its card, or of a package.
+        A name in the catalogue, or the path of an ONNX file, of its card, or of a package;
+        of a bioimage.io model also its folder or its description.
 
     Returns
     -------
@@ -138,7 +140,7 @@ def _named_file(model: str | Path) -> Path:
         return find(text)
     path = Path(model).expanduser().absolute()
     if path.is_dir():
-        raise ModelError(f"'{path}' is a folder; choose the .onnx file in it.")
+        return bioimageio_files.find_description(path)
     if path.suffix == ".json":
         if path.exists():
             read_description(path)  # a card asked for by its own name must be one

@@ -1,0 +1,279 @@
+"""Run the test tensors of a model package and compare with what its author got."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from dataclasses import asdict, dataclass, replace
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from napari_onnxseg.arrays.source import as_stack
+from napari_onnxseg.cards.bioimageio import read_bioimageio, read_rdf
+from napari_onnxseg.cards.bioimageio_files import SUFFIXES
+from napari_onnxseg.cards.bioimageio_rdf import Rdf, Tensor, Tolerance
+from napari_onnxseg.cards.bioimageio_tensors import read_tensor, tolerance_for
+from napari_onnxseg.cards.card import ModelCard, TensorSpec
+from napari_onnxseg.cards.read import load_card
+from napari_onnxseg.cards.sources import locate
+from napari_onnxseg.errors import ModelError
+from napari_onnxseg.pipeline.feeding import feeder_for, seen_image
+from napari_onnxseg.prepare.chain import settle_steps
+from napari_onnxseg.prepare.channels import ChannelMap
+from napari_onnxseg.prepare.normalize import Normalization
+from napari_onnxseg.prepare.series import Seen
+from napari_onnxseg.prepare.stages import apply_stages
+from napari_onnxseg.prepare.steps import Step
+from napari_onnxseg.runtime.session import open_session
+from napari_onnxseg.types import AnyArray
+
+PLAIN = Tolerance()
+"""What the specification allows."""
+
+
+@dataclass(frozen=True, slots=True)
+class OutputProof:
+    """One output beside the test tensor of the package.
+
+    Parameters
+    ----------
+    name : str
+        In the description.
+    shape : tuple of int
+        Of the test tensor.
+    difference : float
+        Largest absolute difference; infinite where one of both is no number.
+    mismatched : float
+        Elements in a million that differ by more than is allowed.
+    tolerance : Tolerance
+        What is allowed.
+    trouble : str
+        Why it cannot be compared, or nothing.
+    """
+
+    name: str
+    shape: tuple[int, ...] = ()
+    difference: float = 0.0
+    mismatched: float = 0.0
+    tolerance: Tolerance = PLAIN
+    trouble: str = ""
+
+    @property
+    def ok(self) -> bool:
+        """Whether it is what the author got."""
+        return not self.trouble and self.mismatched <= self.tolerance.per_million
+
+    def words(self) -> str:
+        """Return the comparison in a sentence.
+
+        Returns
+        -------
+        str
+            Verdict, largest difference and how many elements differ.
+        """
+        if self.trouble:
+            return f"'{self.name}' cannot be compared: {self.trouble}"
+        verdict = "agrees with" if self.ok else "differs from"
+        return (
+            f"'{self.name}' {verdict} the test tensor: largest difference {self.difference:.3g}, "
+            f"{self.mismatched:.4g} of a million elements differ by more than "
+            f"{self.tolerance.absolute:g} + {self.tolerance.relative:g} of the value (allowed: "
+            f"{self.tolerance.per_million:g})."
+        )
+
+
+@dataclass(frozen=True, slots=True)
+class Proof:
+    """The answer of a model to the test tensors of its package.
+
+    Parameters
+    ----------
+    model : str
+        Its name.
+    device : str
+        What it ran on.
+    outputs : tuple of OutputProof
+        Each of its maps.
+    notes : tuple of str
+        Sentences for the user.
+    """
+
+    model: str
+    device: str
+    outputs: tuple[OutputProof, ...]
+    notes: tuple[str, ...] = ()
+
+    @property
+    def ok(self) -> bool:
+        """Whether all outputs are what the author got."""
+        return all(output.ok for output in self.outputs)
+
+    def to_json(self) -> dict[str, Any]:
+        """Return the JSON-able form.
+
+        Returns
+        -------
+        dict of str to object
+            Every field by its name, with the verdicts.
+        """
+        outputs = [{**asdict(o), "ok": o.ok, "words": o.words()} for o in self.outputs]
+        return {
+            "model": self.model,
+            "device": self.device,
+            "ok": self.ok,
+            "outputs": outputs,
+            "notes": list(self.notes),
+        }
+
+
+def prove(model: str | Path, device: str = "auto") -> Proof:
+    """Run the test tensors of a package as an image is run, and compare.
+
+    The preparation, the network and what follows it are those of a run, at the size of the
+    test tensors and in one piece.
+
+    Parameters
+    ----------
+    model : str or Path
+        A name in the catalogue, or the path of a bioimage.io package.
+    device : str
+        As for a run.
+
+    Returns
+    -------
+    Proof
+        How each output differs.
+
+    Raises
+    ------
+    ModelNotFoundError
+        When there is no such model.
+    ModelError
+        When it comes without test tensors, or they are damaged.
+    OnnxSegError
+        As a run raises it.
+    """
+    given = locate(model).given
+    rdf = _described(given)
+    told = read_bioimageio(given).told
+    bench = _Bench.of(rdf, load_card(given), told.normalization, device)
+    names = (told.tensors.output_name, *(hint.output_name for hint in told.others))
+    maps = [tensor for tensor in rdf.outputs if tensor.is_map]
+    pairs = zip(maps, names, strict=True)
+    outputs = tuple(bench.output(tensor, name) for tensor, name in pairs)
+    return Proof(bench.card.name, bench.device, outputs)
+
+
+def compared(name: str, found: AnyArray, wanted: AnyArray, tolerance: Tolerance) -> OutputProof:
+    """Compare a result with a test tensor.
+
+    Parameters
+    ----------
+    name : str
+        Of the output.
+    found, wanted : numpy.ndarray
+        Of any shape; another shape cannot be compared.
+    tolerance : Tolerance
+        What may differ.
+
+    Returns
+    -------
+    OutputProof
+        The comparison.
+    """
+    if found.shape != wanted.shape:
+        trouble = f"its shape is {found.shape}, that of the test tensor {wanted.shape}."
+        return OutputProof(name, wanted.shape, tolerance=tolerance, trouble=trouble)
+    a, e = found.astype(np.float64), wanted.astype(np.float64)
+    with np.errstate(invalid="ignore"):
+        gap = np.abs(a - e)
+        same = (a == e) | (np.isnan(a) & np.isnan(e))
+        wrong = ~same & ~(gap <= tolerance.absolute + tolerance.relative * np.abs(e))
+    gap = np.where(same, 0.0, np.nan_to_num(gap, nan=np.inf, posinf=np.inf))
+    share = 1e6 * int(np.count_nonzero(wrong)) / max(wrong.size, 1)
+    return OutputProof(name, wanted.shape, float(gap.max(initial=0)), share, tolerance)
+
+
+def _described(given: Path) -> Rdf:
+    """Return the description of a package, once it has what is needed."""
+    if given.suffix.lower() not in SUFFIXES:
+        raise ModelError(
+            f"'{given.name}' comes without test tensors; only bioimage.io packages (.zip, "
+            "rdf.yaml) bring them."
+        )
+    rdf = read_rdf(given)
+    missing = [t.name for t in (*rdf.inputs[:1], *rdf.outputs) if t.test is None and t.is_map]
+    if missing:
+        raise ModelError(
+            f"The model '{rdf.name}' comes without test tensors for {', '.join(missing)}; ask its "
+            "author for them."
+        )
+    return rdf
+
+
+@dataclass(frozen=True, slots=True)
+class _Bench:
+    """A model, and its test pictures as it is fed with them."""
+
+    rdf: Rdf
+    card: ModelCard
+    samples: tuple[_Sample, ...]
+    device_asked: str
+    device: str
+
+    @classmethod
+    def of(
+        cls, rdf: Rdf, card: ModelCard, normalization: Normalization | None, device: str
+    ) -> _Bench:
+        """Prepare the test pictures, each by its own statistics, as images are."""
+        pictures = read_tensor(rdf, rdf.inputs[0])
+        rule = normalization or Normalization("none")
+        samples = tuple(_prepared(picture, card.input, rule) for picture in pictures)
+        named = open_session(card, device).device
+        return cls(rdf, card, samples, device, named)
+
+    def output(self, tensor: Tensor, name: str) -> OutputProof:
+        """Run all test pictures and compare one output."""
+        spec = next((head.output for head in self.card.heads if head.output.name == name), None)
+        tolerance = tolerance_for(self.rdf, tensor)
+        if spec is None:
+            return OutputProof(tensor.name, trouble="the card leaves this output aside.")
+        wanted = read_tensor(self.rdf, tensor)
+        session = open_session(replace(self.card, output=spec), self.device_asked)
+        found = np.stack(
+            [_finished(session.run(s.fed[np.newaxis])[0], tensor.steps, s) for s in self.samples]
+        )
+        return compared(tensor.name, found, np.asarray(wanted), tolerance)
+
+
+@dataclass(frozen=True, slots=True)
+class _Sample:
+    """A test picture, raw and as it is fed."""
+
+    fed: AnyArray
+    seen: Seen
+
+
+def _prepared(picture: AnyArray, spec: TensorSpec, normalization: Normalization) -> _Sample:
+    """Prepare a picture (C, ...) as one of a run is prepared."""
+    stack = as_stack(picture, channel_axis=0, spatial_ndim=spec.spatial_ndim)
+    source = stack.plane(())
+    count = source.channels
+    channels = ChannelMap(tuple(range(count)), None, None, f"{count} channels in their order")
+    feeder, _, _ = feeder_for((source,), channels, normalization, spec.dtype, None)
+    fed = np.empty(picture.shape, spec.dtype)
+    feeder.fill(np.ascontiguousarray(picture), fed)
+    return _Sample(fed, seen_image((source,), channels, None))
+
+
+def _finished(scores: AnyArray, steps: Sequence[Step], sample: _Sample) -> AnyArray:
+    """Do to scores (K, ...) what the package says."""
+    values = np.array(scores, np.float32)
+
+    def blocks() -> Iterator[AnyArray]:
+        yield values
+
+    settled = settle_steps(tuple(steps), Seen(blocks), count=len(values), reference=sample.seen)
+    apply_stages(values, settled.stages)
+    return values
