@@ -117,14 +117,13 @@ def _found(model: str | Path, wanted: Wanted | None) -> _Found:
 
 
 def _located(model: str | Path) -> Source:
-    """Return where a model lies; a file by its path, else a name of the catalogue."""
-    path = Path(model)
-    if path.exists() or path.suffix or path.parent != Path():
-        return locate(path)
+    """Return where a model lies; a name of the catalogue comes before a file called so."""
     try:
         return locate(str(model))
-    except ModelNotFoundError as error:
-        raise ModelNotFoundError(f"There is no model file '{path}'. {error}") from None
+    except ModelNotFoundError:
+        if not Path(model).exists():
+            raise
+        return locate(Path(model))
 
 
 def _of_graph(found: _Found) -> bool:
