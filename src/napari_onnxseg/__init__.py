@@ -24,6 +24,7 @@ if TYPE_CHECKING:
         TileError,
     )
     from napari_onnxseg.pipeline.job import (
+        HeadResult,
         MatteJob,
         MatteResult,
         Progress,
@@ -42,6 +43,7 @@ __all__ = [
     "DeviceError",
     "DownloadError",
     "FileFormatError",
+    "HeadResult",
     "ImageError",
     "MatteJob",
     "MatteResult",
@@ -71,7 +73,8 @@ _ELSEWHERE = {
     "matte_image": "pipeline.matting",
     "segment_image": "pipeline.semantic",
     **dict.fromkeys(
-        ("MatteJob", "MatteResult", "Progress", "SegmentJob", "SegmentResult"), "pipeline.job"
+        ("HeadResult", "MatteJob", "MatteResult", "Progress", "SegmentJob", "SegmentResult"),
+        "pipeline.job",
     ),
 }
 

@@ -91,7 +91,23 @@ def task_of(
 ) -> Finding[Task]:
     """Tell a saliency network from a segmentation network.
 
-    ``several`` outputs are alike; the graph has ``ended`` in something that says what it gives.
+    Parameters
+    ----------
+    tensors : tuple of TensorSpec
+        Input and output.
+    view : Receptive
+        Tiling facts.
+    told : Description
+        What is said of the output.
+    several : bool
+        Whether the model gives several outputs of one shape.
+    ended : bool
+        Whether the graph ends in something that says what it gives.
+
+    Returns
+    -------
+    Finding
+        The task; assumed where nothing is said of it.
     """
     if told.task:
         return Finding(told.task, told.fact("task"))

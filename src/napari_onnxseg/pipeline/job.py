@@ -18,10 +18,7 @@ Sides = int | tuple[int, ...]
 
 
 class Predictor(Protocol):
-    """Anything that turns (N, C, ...) network input into (N, K, ...) float32 numbers.
-
-    It gives one array, or for several outputs one array each.
-    """
+    """Anything that turns (N, C, ...) input into (N, K, ...) float32, one array an output."""
 
     def __call__(self, batch: Batch, /) -> Scores | Sequence[Scores]:
         """Run the network once."""
@@ -202,10 +199,9 @@ class HeadResult:
     objects : numpy.ndarray or None
         (..., Y, X) int32, 0 background, one id an object.
     image : numpy.ndarray or None
-        (..., Y, X) float32 of one channel, (..., C, Y, X) of several; NaN where the image
-        has no data.
+        (..., Y, X) float32 of one channel, else (..., C, Y, X); NaN where there is no data.
     limits : tuple of (float, float)
-        Smallest and largest finite value of each channel of an image.
+        Smallest and largest finite value of each channel.
     """
 
     head: Head

@@ -44,6 +44,16 @@ class Output:
         ``values`` of which statistics are needed first.
     final : ClassDecoder or None
         What decodes these values in the end; None where they become the image.
+    counts : numpy.ndarray
+        Pixels of each class so far, int64.
+    limits : numpy.ndarray or None
+        (C, 2) float32, smallest and largest finite value of each channel so far.
+    nonfinite, valid : int
+        Pixels so far whose numbers are not finite, and where the image has data.
+    last_object : int
+        Highest object id so far.
+    measured : list
+        What steps after the network measured, for the record.
     """
 
     head: Head
