@@ -27,9 +27,8 @@ def drawn(shape=SHAPE, classes=5):
 
 
 def made(path, shape=SHAPE, axes="YX", dtype=np.uint8, **meaning):
-    live = meaning.pop("live", False)
     form = Form(shape, dtype, (256, 256))
-    return PyramidSink.create(path / "a.zarr", form, Meaning(axes, **meaning), live=live)
+    return PyramidSink.create(path / "a.zarr", form, Meaning(axes, **meaning))
 
 
 def filled(path, labels, **meaning):
@@ -160,9 +159,9 @@ def test_refreshing_an_edited_region_equals_building_anew(tmp_path, region):
         np.testing.assert_array_equal(found[:], expected[:])
 
 
-def test_a_live_pyramid_is_complete_after_tiles_of_several_threads(tmp_path):
+def test_levels_that_catch_up_now_and_then_are_complete_in_the_end(tmp_path):
     labels = drawn()
-    sink = made(tmp_path, live=True)
+    sink = made(tmp_path)
     corners = [(y, x) for y in range(0, SHAPE[0], 173) for x in range(0, SHAPE[1], 211)]
 
     def write(corner):
@@ -171,11 +170,23 @@ def test_a_live_pyramid_is_complete_after_tiles_of_several_threads(tmp_path):
         sink.write((), region, labels[region.slices])
 
     with ThreadPoolExecutor(4) as pool:
-        list(pool.map(write, corners))
+        for done, _ in enumerate(pool.map(write, corners)):
+            if done % 7 == 0:
+                sink.catch_up()
+    sink.catch_up()
     (tmp_path / "anew").mkdir()
     anew = filled(tmp_path / "anew", labels)
     for found, expected in zip(sink.arrays, anew.arrays, strict=True):
         np.testing.assert_array_equal(found[:], expected[:])
+
+
+def test_levels_lag_until_they_catch_up(tmp_path):
+    sink = made(tmp_path)
+    sink.write((), Region((0, 0), (300, 300)), np.ones((300, 300), np.uint8))
+    assert not sink.arrays[1][:].any()
+    sink.catch_up()
+    assert sink.arrays[1][:].sum() == 150 * 150
+    assert sink.arrays[2][:].sum() == 75 * 75
 
 
 def test_only_the_planes_that_changed_are_refreshed(tmp_path):
@@ -221,8 +232,9 @@ def test_depth_and_channels_change_places_on_disk_only(tmp_path):
 def test_a_pyramid_is_taken_up_where_it_was_left(tmp_path):
     sink = made(tmp_path, **CLASSES)
     form = Form(SHAPE, np.uint8, (256, 256))
-    again = PyramidSink.resume(sink.path, form, Meaning("YX", **CLASSES), live=True)
+    again = PyramidSink.resume(sink.path, form, Meaning("YX", **CLASSES))
     again.write((), Region((0, 0), (500, 500)), np.ones((500, 500), np.uint8))
+    again.catch_up()
     assert sink.arrays[2][:].sum() == 125 * 125
     with pytest.raises(ChoiceError, match="not what this run makes"):
         PyramidSink.resume(sink.path, form, Meaning("YX", "image"))

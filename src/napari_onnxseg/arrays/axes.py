@@ -47,11 +47,28 @@ def shape_of(data: Any) -> tuple[int, ...]:
     shape = tuple(int(length) for length in data.shape)
     if 0 in shape:
         raise ImageError(f"The image is empty: its shape is {shape}.")
-    if np.dtype(data.dtype).kind not in "buif":
+    if dtype_of(data).kind not in "buif":
         raise ImageError(
             f"The image holds {data.dtype} values; it must hold booleans, integers or real numbers."
         )
     return shape
+
+
+def dtype_of(data: Any) -> np.dtype[Any]:
+    """Return the dtype of an array, also of those that have types of their own.
+
+    Parameters
+    ----------
+    data : array-like
+        With a ``dtype``; that of tensorstore knows its ``numpy_dtype``.
+
+    Returns
+    -------
+    numpy.dtype
+        Of its values.
+    """
+    dtype: np.dtype[Any] = np.dtype(getattr(data.dtype, "numpy_dtype", data.dtype))
+    return dtype
 
 
 def find_channel_axis(shape: tuple[int, ...], chosen: int | None, rgb: bool) -> int | None:

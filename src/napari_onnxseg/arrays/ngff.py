@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
-from itertools import pairwise, product
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+from itertools import pairwise
 from math import ceil
 from pathlib import Path
 from typing import Any
@@ -13,14 +13,13 @@ import numpy as np
 
 from napari_onnxseg.arrays.ngff_meaning import OWN_KEY, Meaning, level_shapes
 from napari_onnxseg.arrays.reduce import halve
+from napari_onnxseg.arrays.stale import Spans, Stale, chunks_of, parts_of
 from napari_onnxseg.arrays.store import Form, Where, ZarrSink, spans_of
 from napari_onnxseg.arrays.store_folders import make_room, read_attributes, writing
 from napari_onnxseg.arrays.turned import TurnedArray
 from napari_onnxseg.errors import ChoiceError
 from napari_onnxseg.tiling.region import Region
 from napari_onnxseg.types import AnyArray
-
-Spans = tuple[tuple[int, int], ...]
 
 
 @dataclass(frozen=True, slots=True)
@@ -35,15 +34,12 @@ class PyramidSink:
         Axes and kind of the result.
     levels : tuple of ZarrSink
         Full resolution first, axes in the order of NGFF.
-    live : bool
-        Whether each block goes into the coarser levels as it is written; otherwise
-        `refresh` brings them up to date.
     """
 
     path: Path
     meaning: Meaning
     levels: tuple[ZarrSink, ...]
-    live: bool = False
+    stale: Stale = field(default_factory=Stale, repr=False, compare=False)
 
     @classmethod
     def create(
@@ -52,7 +48,6 @@ class PyramidSink:
         form: Form,
         meaning: Meaning,
         *,
-        live: bool = False,
         replace: bool = False,
     ) -> PyramidSink:
         """Make an empty result.
@@ -66,8 +61,6 @@ class PyramidSink:
             the spatial axes alone; of channels a chunk has all.
         meaning : Meaning
             Axes, pixel size and classes.
-        live : bool, optional
-            Whether each block goes into the coarser levels as it is written.
         replace : bool, optional
             Remove an older store at the path first.
 
@@ -95,17 +88,10 @@ class PyramidSink:
         levels = tuple(
             ZarrSink.create(path / str(n), level, dimensions=named) for n, level in enumerate(forms)
         )
-        return cls(path, meaning, levels, live)
+        return cls(path, meaning, levels)
 
     @classmethod
-    def resume(
-        cls,
-        path: str | Path,
-        form: Form,
-        meaning: Meaning,
-        *,
-        live: bool = False,
-    ) -> PyramidSink:
+    def resume(cls, path: str | Path, form: Form, meaning: Meaning) -> PyramidSink:
         """Open a result that was begun, to go on with it or to edit it.
 
         Parameters
@@ -116,8 +102,6 @@ class PyramidSink:
             What the run would make; chunks are not compared when they are None.
         meaning : Meaning
             What the run would make.
-        live : bool, optional
-            Whether each block goes into the coarser levels as it is written.
 
         Returns
         -------
@@ -140,7 +124,7 @@ class PyramidSink:
             raise ChoiceError(
                 f"The result in '{path}' is not what this run makes: it has {own}, not {wanted}."
             )
-        return cls(path, meaning, levels, live)
+        return cls(path, meaning, levels)
 
     @classmethod
     def reopen(cls, path: str | Path) -> PyramidSink:
@@ -207,18 +191,40 @@ class PyramidSink:
         whole = block.reshape(tuple(b - a for a, b in spans))
         stored = tuple(spans[axis] for axis in self.meaning.order)
         self.levels[0].put(stored, whole.transpose(self.meaning.order))
-        if self.live:
-            self._refresh(stored)
+        if len(self.levels) > 1:
+            self.stale.add(self._coarser(stored), self.levels[1].array.chunks)
 
     def read(self, index: Sequence[int | slice], region: Region) -> AnyArray:
         """Return what a region holds now, as `ZarrSink.read` does."""
         found: AnyArray = np.asarray(self.array[(*index, *region.slices)])
         return found
 
+    def catch_up(self) -> None:
+        """Bring the coarser levels up to date where blocks were written since the last time.
+
+        Each chunk of a coarser level is made once, however many blocks fell into it: call it
+        now and then while a run goes on, from one thread, and once at the end.
+
+        Raises
+        ------
+        RunError
+            When the disk is full.
+        """
+        changed = self.stale.take()
+        for number in range(1, len(self.levels)):
+            finer, coarser = self.levels[number - 1], self.levels[number]
+            nearby: set[tuple[int, ...]] = set()
+            for place in changed:
+                facts = zip(place, coarser.array.chunks, coarser.array.shape, strict=True)
+                spans = tuple((p * side, min((p + 1) * side, n)) for p, side, n in facts)
+                self._halve(finer, coarser, spans)
+                nearby |= set(chunks_of(self._coarser(spans), coarser.array.chunks))
+            changed = nearby
+
     def refresh(
         self, index: Sequence[int | slice] | None = None, region: Region | None = None
     ) -> None:
-        """Bring the coarser levels up to date, block by block.
+        """Make the coarser levels anew where something was edited, or everywhere.
 
         Parameters
         ----------
@@ -243,12 +249,16 @@ class PyramidSink:
     def _refresh(self, spans: Spans) -> None:
         """Make every coarser level anew where a part of the finest has changed."""
         for finer, coarser in pairwise(self.levels):
-            spans = tuple(
-                (a // 2, ceil(b / 2)) if axis in self.meaning.halved else (a, b)
-                for axis, (a, b) in enumerate(spans)
-            )
-            for part in _parts(spans, coarser.array.chunks):
+            spans = self._coarser(spans)
+            for part in parts_of(spans, coarser.array.chunks):
                 self._halve(finer, coarser, part)
+
+    def _coarser(self, spans: Spans) -> Spans:
+        """Return spans in pixels of the next level."""
+        return tuple(
+            (a // 2, ceil(b / 2)) if axis in self.meaning.halved else (a, b)
+            for axis, (a, b) in enumerate(spans)
+        )
 
     def _halve(self, finer: ZarrSink, coarser: ZarrSink, spans: Spans) -> None:
         """Make one block of a coarser level; the last to come sees what the others wrote."""
@@ -278,12 +288,3 @@ def _span(pick: int | slice, length: int) -> tuple[int, int]:
     if isinstance(pick, slice):
         return pick.indices(length)[:2]
     return int(pick), int(pick) + 1
-
-
-def _parts(spans: Spans, sides: Sequence[int]) -> Iterator[Spans]:
-    """Cut spans at the borders of chunks."""
-    cut = [
-        [(max(a, n * side), min(b, (n + 1) * side)) for n in range(a // side, ceil(b / side))]
-        for (a, b), side in zip(spans, sides, strict=True)
-    ]
-    yield from product(*cut)

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from math import ceil, floor, isfinite, log, prod
 from typing import Any
 
-from napari_onnxseg.arrays.axes import find_channel_axis, shape_of
+from napari_onnxseg.arrays.axes import dtype_of, find_channel_axis, shape_of
 from napari_onnxseg.arrays.source import ArrayLike
 from napari_onnxseg.errors import ChoiceError, ImageError
 from napari_onnxseg.tiling.region import Region
@@ -248,7 +248,7 @@ def _check_level(
         fault = f"has {len(shape)} axes, the one before it {len(finer)}"
     elif axis is not None and shape[axis] != finer[axis]:
         fault = f"has {shape[axis]} channels, the one before it {finer[axis]}"
-    elif data[level].dtype != data[0].dtype:
+    elif dtype_of(data[level]) != dtype_of(data[0]):
         fault = f"holds {data[level].dtype}, the first one {data[0].dtype}"
     elif any(n > before for n, before in zip(shape, finer, strict=True)) or shape == finer:
         fault = f"of shape {shape} is not smaller than the one before it, {finer}"

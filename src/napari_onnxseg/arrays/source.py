@@ -9,7 +9,7 @@ from typing import Any, Protocol
 
 import numpy as np
 
-from napari_onnxseg.arrays.axes import find_channel_axis, shape_of
+from napari_onnxseg.arrays.axes import dtype_of, find_channel_axis, shape_of
 from napari_onnxseg.errors import ChoiceError, ImageError
 from napari_onnxseg.tiling.region import Region, reflected
 from napari_onnxseg.types import Pixels
@@ -111,8 +111,7 @@ class ImageStack:
     @property
     def dtype(self) -> np.dtype[Any]:
         """Dtype of the values."""
-        dtype: np.dtype[Any] = np.dtype(self.data.dtype)
-        return dtype
+        return dtype_of(self.data)
 
     def plane(self, index: Sequence[int]) -> ImageSource:
         """Return one plane of the stack.

@@ -8,6 +8,7 @@ from typing import Any
 
 import numpy as np
 
+from napari_onnxseg.arrays.axes import dtype_of
 from napari_onnxseg.types import AnyArray
 
 
@@ -34,8 +35,7 @@ class TurnedArray:
     @property
     def dtype(self) -> np.dtype[Any]:
         """Dtype of the values."""
-        dtype: np.dtype[Any] = np.dtype(self.array.dtype)
-        return dtype
+        return dtype_of(self.array)
 
     @property
     def ndim(self) -> int:
