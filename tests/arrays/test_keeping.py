@@ -2,6 +2,7 @@ import numpy as np
 import pytest
 
 from napari_onnxseg.arrays.keeping import where_to_put
+from napari_onnxseg.arrays.ngff_meaning import Meaning
 from napari_onnxseg.arrays.sink import MemorySink
 from napari_onnxseg.arrays.store import ZarrSink
 from napari_onnxseg.errors import ChoiceError, RunError
@@ -26,6 +27,14 @@ def test_what_is_large_goes_to_a_temporary_store_that_is_announced_and_removed(t
     assert list(tmp_path.iterdir())
     keeping.remove()
     assert not list(tmp_path.iterdir())
+
+
+def test_a_store_whose_axes_are_known_is_a_pyramid(tmp_path):
+    keeping = where_to_put((1000, 1001, 4), np.uint8, 10, folder=tmp_path)
+    sink = keeping.open((256, 256), Meaning("YXS", "rgba"))
+    assert [level.shape for level in sink.arrays] == [(1000, 1001, 4), (500, 501, 4)]
+    keeping.remove()
+    assert isinstance(where_to_put((9, 9), np.uint8, 99).open((9, 9), Meaning("YX")), MemorySink)
 
 
 def test_a_place_that_the_user_names_is_taken_and_never_removed(tmp_path):

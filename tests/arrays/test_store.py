@@ -1,11 +1,15 @@
 import errno
 import os
+import subprocess
+import sys
+import time
 from concurrent.futures import ThreadPoolExecutor
 
 import numpy as np
 import pytest
 import zarr
 
+from children import MEMORY as MEMORY_OF_CHILDREN
 from children import run_child
 from napari_onnxseg.arrays.chunks import is_aligned, slabs
 from napari_onnxseg.arrays.store import Form, ZarrSink
@@ -14,6 +18,7 @@ from napari_onnxseg.arrays.store_folders import (
     make_room,
     read_attributes,
     remove_store,
+    remove_unfinished,
     write_attributes,
 )
 from napari_onnxseg.errors import ChoiceError, FileFormatError, RunError
@@ -196,6 +201,45 @@ def test_a_disk_that_fills_up_leaves_whole_blocks(tmp_path):
     said = run_child(FULL, tmp_path)
     assert "no room left" in said
     assert said.splitlines()[-1] == "[]"
+
+
+ENDLESS = """
+from napari_onnxseg.arrays.store import Form, ZarrSink
+from napari_onnxseg.tiling.region import Region
+sink = ZarrSink.resume('a.zarr', Form((1000, 1000), np.uint16))
+rng = np.random.default_rng(1)
+print('ready', flush=True)
+while True:
+    top, left = rng.integers(0, 890, 2)
+    block = np.full((110, 110), rng.integers(1, 5), np.uint16) * 1111
+    sink.write((), Region((int(top), int(left)), (int(top) + 110, int(left) + 110)), block)
+"""
+
+
+@pytest.mark.parametrize("seconds", [0.05, 0.21, 0.37])
+def test_a_process_that_is_killed_leaves_whole_chunks(tmp_path, seconds):
+    made(tmp_path, (1000, 1000), np.uint16, (100, 100))
+    code = MEMORY_OF_CHILDREN + ENDLESS
+    with subprocess.Popen(
+        [sys.executable, "-c", code], cwd=tmp_path, stdout=subprocess.PIPE
+    ) as child:
+        child.stdout.readline()
+        time.sleep(seconds)
+        child.kill()
+    remove_unfinished(tmp_path / "a.zarr")
+    assert not list(tmp_path.rglob("*.partial"))
+    data = ZarrSink.resume(tmp_path / "a.zarr", Form((1000, 1000), np.uint16)).array[:]
+    assert set(np.unique(data)) <= {0, 1111, 2222, 3333, 4444}
+    assert data.any()
+
+
+def test_only_unfinished_files_of_stores_are_removed(tmp_path):
+    made(tmp_path)
+    for folder in (tmp_path, tmp_path / "a.zarr"):
+        (folder / "x.partial").write_text("half")
+    assert remove_unfinished(tmp_path / "a.zarr") == 1
+    assert remove_unfinished(tmp_path) == 0
+    assert (tmp_path / "x.partial").exists()
 
 
 def test_records_are_kept_with_the_store(tmp_path):

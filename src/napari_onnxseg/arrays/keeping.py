@@ -12,6 +12,8 @@ from pathlib import Path
 import numpy as np
 from numpy.typing import DTypeLike
 
+from napari_onnxseg.arrays.ngff import PyramidSink
+from napari_onnxseg.arrays.ngff_meaning import Meaning
 from napari_onnxseg.arrays.sink import MemorySink
 from napari_onnxseg.arrays.store import Form, ZarrSink
 from napari_onnxseg.arrays.store_folders import remove_store
@@ -47,20 +49,25 @@ class Keeping:
     temporary: bool
     words: str
 
-    def open(self, chunks: Sequence[int], *, replace: bool = False) -> MemorySink | ZarrSink:
+    def open(
+        self, chunks: Sequence[int], meaning: Meaning | None = None, *, replace: bool = False
+    ) -> MemorySink | ZarrSink | PyramidSink:
         """Make the empty result.
 
         Parameters
         ----------
         chunks : sequence of int
-            Sides of a chunk on the last axes, as `chunks.chunk_sides` chooses them; memory
-            needs none.
+            Sides of a chunk in pixels on the spatial axes, as `chunks.chunk_sides` chooses
+            them; memory needs none.
+        meaning : Meaning, optional
+            What the axes are; a store is then an OME-Zarr pyramid, which viewers show at any
+            size, and a plain array without it.
         replace : bool, optional
             Remove an older store at the path first.
 
         Returns
         -------
-        MemorySink or ZarrSink
+        MemorySink, ZarrSink or PyramidSink
             All background.
 
         Raises
@@ -73,6 +80,8 @@ class Keeping:
         if self.path is None:
             return MemorySink.zeros(self.shape, self.dtype)
         form = Form(self.shape, self.dtype, tuple(chunks))
+        if meaning is not None:
+            return PyramidSink.create(self.path, form, meaning, replace=replace)
         return ZarrSink.create(self.path, form, replace=replace)
 
     def remove(self) -> None:

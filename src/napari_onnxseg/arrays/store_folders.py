@@ -87,6 +87,27 @@ def remove_store(path: str | Path) -> None:
         shutil.rmtree(path, ignore_errors=True)
 
 
+def remove_unfinished(path: str | Path) -> int:
+    """Remove the half-written files that a killed process left in a store.
+
+    Whole chunks are never touched. Only call it while nobody else writes to the store.
+
+    Parameters
+    ----------
+    path : str or Path
+        Folder of an array or a group.
+
+    Returns
+    -------
+    int
+        How many there were.
+    """
+    left = list(Path(path).rglob("*.partial")) if is_store(path) else []
+    for file in left:
+        file.unlink(missing_ok=True)
+    return len(left)
+
+
 def write_attributes(path: str | Path, key: str, value: Mapping[str, Any]) -> None:
     """Keep a JSON record with a store, such as the record of the run.
 
