@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import time
 from dataclasses import replace
 from fractions import Fraction
 from pathlib import Path
@@ -16,6 +17,7 @@ from napari_onnxseg.pipeline import known
 from napari_onnxseg.pipeline.cancel import Cancel
 from napari_onnxseg.pipeline.known import is_open, known_model
 from napari_onnxseg.pipeline.semantic import segment_image
+from napari_onnxseg.runtime import probing
 from napari_onnxseg.runtime.probing import RANGES, Probing, picture
 from netbuild import Net, save
 
@@ -65,10 +67,6 @@ def plain(net: Net, x: str) -> str:
     return net.add("Identity", x)
 
 
-def rectified(net: Net, x: str) -> str:
-    return net.add("Relu", x)
-
-
 @pytest.mark.parametrize(
     ("end", "classes", "kind"),
     [
@@ -77,7 +75,6 @@ def rectified(net: Net, x: str) -> str:
         (held, 1, "probabilities"),
         (rounded, 1, "labels"),
         (plain, 1, "logits"),
-        (rectified, 3, "logits"),
     ],
 )
 def test_values_tell_what_the_end_of_the_graph_does_not(tmp_path, end, classes, kind):
@@ -98,6 +95,9 @@ def test_a_graph_that_tells_is_not_run(tmp_path, monkeypatch):
     monkeypatch.setattr(known, "Probing", lambda card: pytest.fail("a model was run"))
     for path in (
         ending(tmp_path / "conv.onnx", plain),
+        ending(tmp_path / "relu.onnx", lambda net, x: net.add("Relu", x)),
+        ending(tmp_path / "sum.onnx", lambda net, x: net.add("Add", net.add("Tanh", x), x)),
+        nets.slow(tmp_path / "slow.onnx"),
         nets.two_class(tmp_path / "softmax.onnx", softmax=True),
         nets.arg_max(tmp_path / "labels.onnx"),
     ):
@@ -154,7 +154,7 @@ def test_a_model_that_gives_no_numbers_keeps_its_guess(tmp_path):
 def test_a_model_that_fails_is_described_all_the_same(tmp_path):
     def unknown(net: Net, x: str) -> str:
         low = net.add("Reshape", x, net.constant([1, 3, 7, 7], "int64"))
-        return net.add("Add", x, net.add("ReduceMean", low, keepdims=1))
+        return net.add("Mul", x, net.add("ReduceMean", low, keepdims=1))
 
     card = known_model(ending(tmp_path / "net.onnx", unknown))
     assert card.scores == "logits"
@@ -174,6 +174,14 @@ def test_a_large_model_is_not_tried(tmp_path):
     card = load_card(ending(tmp_path / "net.onnx", own_softmax))
     heavy = replace(card, geometry=replace(card.geometry, bytes_per_px=1e6))
     assert Probing(heavy).run() is None
+
+
+def test_a_slow_model_is_given_up(tmp_path, monkeypatch):
+    monkeypatch.setattr(probing, "PATIENCE_S", 0.1)
+    path = nets.slow(tmp_path / "slow.onnx", layers=400, sides=(256, 256))
+    start = time.monotonic()
+    assert Probing(load_card(path)).run() is None
+    assert time.monotonic() - start < 5
 
 
 def test_the_picture_covers_what_networks_are_fed():

@@ -19,8 +19,14 @@ _MOVES = (
     "Resize",
     "Slice",
     "Pad",
+    "Relu",
+    "LeakyRelu",
+    "PRelu",
 )
-"""Operators that leave the range of values as it is."""
+"""Operators that leave the range of values as it is, or open upwards."""
+
+_JOINS = ("Add", "Sub", "Sum", "Concat")
+"""Operators whose values know no bounds when those of one input know none."""
 
 
 def ends_unbounded(path: Path, output: str) -> bool:
@@ -46,7 +52,17 @@ def ends_unbounded(path: Path, output: str) -> bool:
     """
     nodes = read_model(path).graph.node
     makers = {name: node for node in nodes for name in node.output}
-    node = makers.get(output)
-    while node is not None and node.op_type in _MOVES:
-        node = makers.get(node.input[0])
-    return node is not None and node.op_type in LINEAR
+    waiting, seen = [output], set()
+    while waiting:
+        name = waiting.pop()
+        node = makers.get(name)
+        if node is None or name in seen:
+            continue
+        seen.add(name)
+        if node.op_type in LINEAR:
+            return True
+        if node.op_type in _JOINS:
+            waiting += node.input
+        elif node.op_type in _MOVES:
+            waiting.append(node.input[0])
+    return False

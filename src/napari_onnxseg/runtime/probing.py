@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 from math import ceil, prod
+from threading import Timer
 
 import numpy as np
 import onnxruntime as ort
@@ -20,6 +21,9 @@ SIDES_PX = {2: 128, 3: 32}
 
 LARGEST_BYTES = 2 << 30
 """Working memory beyond which nothing is tried."""
+
+PATIENCE_S = 5.0
+"""Time after which a run is given up."""
 
 TOLERANCE = 1e-4
 """How far from 1 a sum of probabilities may be."""
@@ -60,10 +64,16 @@ class Probing:
         self._card = card
         self._options = ort.RunOptions()
         self._stopped = False
+        self._late = False
 
     def stop(self) -> None:
         """End the run in native code; it then raises `CancelledError`."""
         self._stopped = True
+        self._options.terminate = True
+
+    def _give_up(self) -> None:
+        """End a run that takes too long."""
+        self._late = True
         self._options.terminate = True
 
     def run(self) -> Seen | None:
@@ -72,7 +82,7 @@ class Probing:
         Returns
         -------
         Seen or None
-            What it gave; None for a model that takes too much memory to be tried.
+            What it gave; None for a model that takes too much memory or time to be tried.
 
         Raises
         ------
@@ -85,17 +95,28 @@ class Probing:
         sides = _sides(card)
         if prod(sides) * card.geometry.bytes_per_px * (card.input.batch or 1) > LARGEST_BYTES:
             return None
-        batch = to_input(_batch(card, sides), card.input)
-        try:
-            answers = Bare(card.path).run(card.input.name, batch, self._options)
-        except OnnxSegError:
-            if self._stopped:
-                raise CancelledError("The trial run was cancelled.") from None
-            raise
-        answer = answers[card.output.name]
+        answer = self._answer(to_input(_batch(card, sides), card.input))
+        if answer is None:
+            return None
         if answer.ndim != len(card.output.layout):
             return Seen(None, 0, f"A trial run gave {answer.ndim} axes, not {card.output.layout}.")
         return _seen(to_scores(answer, card.output)[0], sides, card.geometry)
+
+    def _answer(self, batch: AnyArray) -> AnyArray | None:
+        """Run the network; None when it takes too long."""
+        bare, watchdog = Bare(self._card.path), Timer(PATIENCE_S, self._give_up)
+        watchdog.start()
+        try:
+            return bare.run(self._card.input.name, batch, self._options)[self._card.output.name]
+        except OnnxSegError:
+            if self._stopped:
+                raise CancelledError("The trial run was cancelled.") from None
+            if self._late:
+                return None
+            raise
+        finally:
+            watchdog.cancel()
+            watchdog.join()
 
 
 def picture(channels: int, sides: Sequence[int]) -> AnyArray:
