@@ -11,12 +11,15 @@ import pytest
 from npe2 import PluginManifest
 
 import nets
+import zoo
+from foreign import package
 from napari_onnxseg.cards.catalog import SUFFIXES
 from napari_onnxseg.plugin import keys
 from napari_onnxseg.plugin.matting_widget import MattingWidget
 from napari_onnxseg.plugin.model_reader import Arrival, get_reader
 from napari_onnxseg.plugin.models_widget import ModelsWidget
 from napari_onnxseg.plugin.semantic_widget import SegmentWidget
+from napari_onnxseg.prepare.steps import Step
 
 NAME = "napari-onnxseg"
 WAIT_MS = 20_000
@@ -26,6 +29,7 @@ WAIT_MS = 20_000
 def folder(tmp_path, monkeypatch) -> Path:
     folder = tmp_path / "mine"
     monkeypatch.setenv("ONNXSEG_MODELS", str(folder))
+    monkeypatch.setenv("ONNXSEG_CACHE", str(tmp_path / "cache"))
     return folder
 
 
@@ -76,10 +80,36 @@ def test_what_is_no_model_gets_one_sentence_and_leaves_nothing(
 
 def test_the_manifest_names_all_files_that_are_models():
     (reader,) = PluginManifest.from_distribution(NAME).contributions.readers
-    assert {pattern[1:] for pattern in reader.filename_patterns} == set(SUFFIXES)
+    patterns = {pattern[1:] for pattern in reader.filename_patterns}
+    assert patterns == {*SUFFIXES, "rdf.yaml", "bioimageio.yaml", "model.yaml"}
     assert get_reader("net.ONNX") is not None
     assert get_reader(["a.onnx", "b.czann"]) is not None
     assert get_reader(["a.onnx", "b.png"]) is None
+
+
+def test_zip_and_yaml_files_that_are_no_models_are_left_to_other_readers(tmp_path):
+    network = nets.one_channel(tmp_path / "n.onnx", sigmoid=False)
+    path = zoo.v05(tmp_path / "net", network)
+    packed = zoo.zipped(path, tmp_path / "net.zip")
+    other = package(tmp_path / "photos.zip", {"a.png": b"x"})
+    config = tmp_path / "model.yaml"
+    config.write_text("layers: 3\n")
+    (tmp_path / "broken.zip").write_bytes(b"PK")
+    assert get_reader(str(packed)) is not None
+    assert get_reader([str(path), str(packed)]) is not None
+    for none in (other, config, tmp_path / "broken.zip", tmp_path / "none.zip"):
+        assert get_reader(str(none)) is None
+    assert get_reader([str(packed), str(other)]) is None
+
+
+def test_a_dropped_description_is_kept_as_a_package(viewer, qtbot, tmp_path, folder):
+    network = nets.one_channel(tmp_path / "n.onnx", sigmoid=False)
+    path = zoo.v05(tmp_path / "net", network, post=[zoo.op("sigmoid")])
+    assert drop(viewer, path, qtbot) == []
+    (panel,) = keys.widgets(viewer)
+    assert panel.model.models.model == "affable-shark"
+    assert [p.name for p in folder.iterdir()] == ["affable-shark.zip"]
+    assert panel.model.card.after == (Step("sigmoid"),)
 
 
 def test_the_widget_opens_from_the_menu_and_follows_the_active_layer(viewer, qtbot):

@@ -8,6 +8,7 @@ from dataclasses import dataclass
 from itertools import count
 from pathlib import Path
 
+from napari_onnxseg.cards.bioimageio_pack import packed
 from napari_onnxseg.cards.card import ModelCard
 from napari_onnxseg.cards.catalog import SUFFIXES, bundled_folder, user_folder
 from napari_onnxseg.cards.fetch import Transfer
@@ -28,7 +29,8 @@ def add(model: str | Path) -> Generator[Transfer, None, Path]:
     Parameters
     ----------
     model : str or Path
-        The ``.onnx`` file, the package, or its card.
+        The ``.onnx`` file, the package, or its card; the folder or description of a
+        bioimage.io model is kept as a zip file.
 
     Returns
     -------
@@ -47,8 +49,9 @@ def add(model: str | Path) -> Generator[Transfer, None, Path]:
     FileFormatError
         When it cannot be copied.
     """
-    card = load_card(Path(model))
-    named = locate(Path(model)).given
+    file = packed(Path(model))
+    card = load_card(file)
+    named = locate(file).given
     if named.parent in (user_folder(), bundled_folder()):
         return named
     place, there = _place(named, card)

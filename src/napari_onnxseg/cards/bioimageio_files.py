@@ -35,6 +35,7 @@ MOST_NODES = 100_000
 """Entries of a description, those counted each time that stand in several places."""
 
 _IS_MODEL = re.compile(rb"""^["']?type["']?\s*:\s*["']?model\b""", re.MULTILINE)
+_NO_ZIP = (OSError, ValueError, RuntimeError, NotImplementedError, zipfile.BadZipFile)
 _UNREADABLE = (yaml.YAMLError, ValueError, TypeError, OverflowError, RecursionError)
 
 
@@ -57,7 +58,7 @@ def is_offered(path: Path) -> bool:
         if path.suffix.lower() == ".zip":
             return _is_offered_zip(path)
         return _is_description(path.name) and _IS_MODEL.search(_head(path)) is not None
-    except (OSError, ValueError, RuntimeError, NotImplementedError, zipfile.BadZipFile):
+    except _NO_ZIP:
         return False
 
 
@@ -85,7 +86,7 @@ def find_description(path: Path) -> Path:
         raise ModelNotFoundError(f"There is no model file '{path}'.")
     if not path.is_dir() and path.suffix.lower() != ".zip":
         return path
-    if not path.is_dir() and zipfile.is_zipfile(path) and not _is_offered_zip(path):
+    if not path.is_dir() and _holds_nothing(path):
         raise _nothing_in(path)
     found = _in_folder(path if path.is_dir() else unpack(path))
     if found is None:
@@ -179,6 +180,14 @@ def _is_offered_zip(path: Path) -> bool:
     with zipfile.ZipFile(path) as archive:
         names = [PurePosixPath(name) for name in archive.namelist()]
     return any(len(name.parts) <= 2 and _is_description(name.name) for name in names)
+
+
+def _holds_nothing(path: Path) -> bool:
+    """Tell whether a zip file that can be read holds no description."""
+    try:
+        return not _is_offered_zip(path)
+    except _NO_ZIP:
+        return False
 
 
 def _in_folder(folder: Path) -> Path | None:

@@ -8,6 +8,9 @@ from typing import Any
 from napari_onnxseg.cards.values import as_number, shortened
 from napari_onnxseg.errors import ModelError
 
+LONGEST = 1 << 31
+"""Pixels along an axis, at most."""
+
 
 class Node:
     """An object of a description.
@@ -65,7 +68,7 @@ class Node:
     def whole(self, key: str, least: int = 1) -> int | None:
         """Return a whole number, or None where nothing is said."""
         value = self.number(key)
-        if value is not None and (value != int(value) or value < least):
+        if value is not None and (value != int(value) or not least <= value <= LONGEST):
             raise fault(
                 self.place(key), self.given[key], f"a whole number from {least} on is needed"
             )

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import hashlib
+import os
 from dataclasses import dataclass
 from functools import lru_cache
 from pathlib import Path, PurePosixPath, PureWindowsPath
@@ -63,7 +64,7 @@ def local_file(file: File, folder: Path, kind: str) -> Path:
     path = folder / (file.name if file.is_address else file.source)
     if not file.is_address:
         _refuse_escape(file.source, folder)
-    if not path.is_file():
+    if not os.path.isfile(path):  # names may be too long for this system
         raise _missing(file, folder, kind)
     _require_hash(path, file, kind)
     return path

@@ -7,7 +7,7 @@ from dataclasses import replace
 from typing import Any
 
 from napari_onnxseg.cards.bioimageio_context import Context
-from napari_onnxseg.cards.bioimageio_node import Node, fault
+from napari_onnxseg.cards.bioimageio_node import LONGEST, Node, fault
 from napari_onnxseg.cards.bioimageio_ops import steps_of
 from napari_onnxseg.cards.bioimageio_parts import file_of
 from napari_onnxseg.cards.bioimageio_rdf import Axis, AxisKind, Tensor
@@ -23,6 +23,9 @@ _KEYS = "name description axes data_type data_range shape"
 _INPUT = (*_KEYS.split(), "preprocessing")
 _OUTPUT = (*_KEYS.split(), "halo", "postprocessing")
 _VERSION = (0, 4)
+
+LARGEST = 1e6
+"""How many times as long as the input an output can be."""
 
 
 def tensors(top: Node) -> tuple[tuple[Tensor, ...], tuple[Tensor, ...]]:
@@ -118,8 +121,9 @@ def _halved(axis: Axis, halo: int) -> Axis:
 def _lengths(
     numbers: tuple[float, ...], node: Node, key: str, axes: list[Axis]
 ) -> tuple[float, ...]:
-    if len(numbers) != len(axes):
-        raise fault(node.place(key), node.given.get(key), f"{len(axes)} numbers are needed")
+    if len(numbers) != len(axes) or max(map(abs, numbers)) > LONGEST:
+        needed = f"{len(axes)} numbers up to {LONGEST} are needed"
+        raise fault(node.place(key), node.given.get(key), needed)
     return numbers
 
 
@@ -141,6 +145,8 @@ def _referring(shape: Node, axes: list[Axis]) -> list[Axis]:
     if not isinstance(scales, list) or len(scales) != count:
         raise fault(shape.place("scale"), scales, f"{count} numbers are needed")
     plain = Node({"scale": [0 if entry is None else entry for entry in scales]}, shape.where)
+    if any(scale and not 1 / LARGEST <= scale <= LARGEST for scale in plain.numbers("scale")):
+        raise fault(shape.place("scale"), scales, "numbers of usual size are needed")
     offsets = shape.numbers("offset") or (0.0,) * count
     pairs = zip(
         axes,

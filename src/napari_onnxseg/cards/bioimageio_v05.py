@@ -108,7 +108,7 @@ def _axis(node: Node) -> Axis:
     node.only("type", "id", "description", *_AXIS[kind])
     names = node.texts("channel_names") if kind == "channel" else ()
     scale = node.number("scale")
-    if scale is not None and scale <= 0:
+    if scale is not None and not 1e-12 < scale < 1e12:
         raise fault(node.place("scale"), scale, "a number above 0 is needed")
     axis = Axis(
         name=node.text("id", "x" if kind == "space" else kind),

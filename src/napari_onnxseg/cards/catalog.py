@@ -18,7 +18,7 @@ from napari_onnxseg.errors import ModelError, ModelNotFoundError
 
 FOLDER_VARIABLE = "ONNXSEG_MODELS"
 
-SUFFIXES = (".onnx", ".czann", ".czseg", ".czmodel")
+SUFFIXES = (".onnx", ".czann", ".czseg", ".czmodel", ".zip")
 """Files that are models; of several with one name the first counts."""
 
 Source = Literal["bundled", "user", "downloadable"]

@@ -21,7 +21,10 @@ _READERS: Mapping[str, Callable[[Path], Package]] = {
     **dict.fromkeys(bioimageio_files.SUFFIXES, bioimageio.read_bioimageio),
 }
 
-PACKAGES = tuple(_READERS)
+DESCRIPTIONS = (".yaml", ".yml")
+"""Suffixes of files beside which a model lies."""
+
+PACKAGES = tuple(suffix for suffix in _READERS if suffix not in DESCRIPTIONS)
 """Suffixes of packages that hold a model."""
 
 SUFFIXES = (".onnx", *PACKAGES)
@@ -136,7 +139,7 @@ def _named_file(model: str | Path) -> Path:
     """Return the absolute path of the file that was named."""
     text = str(model)
     named = isinstance(model, str) and not any(mark in text for mark in ("/", "\\"))
-    if named and Path(text).suffix.lower() not in (*SUFFIXES, ".json"):
+    if named and Path(text).suffix.lower() not in (*SUFFIXES, *DESCRIPTIONS, ".json"):
         return find(text)
     path = Path(model).expanduser().absolute()
     if path.is_dir():
@@ -152,5 +155,5 @@ def _named_file(model: str | Path) -> Path:
 
 def _of_card(card: Path) -> Path:
     """Return the model that a card lies beside."""
-    beside = (card.with_suffix(suffix) for suffix in SUFFIXES)
+    beside = (card.with_suffix(suffix) for suffix in (*SUFFIXES, *DESCRIPTIONS))
     return next((path for path in beside if path.exists()), card.with_suffix(".onnx"))

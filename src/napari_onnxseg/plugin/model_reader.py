@@ -11,6 +11,8 @@ from napari.utils.notifications import show_error, show_info
 from qtpy.QtCore import QObject
 from qtpy.QtWidgets import QDockWidget
 
+from napari_onnxseg.cards.bioimageio_files import SUFFIXES as DESCRIBED
+from napari_onnxseg.cards.bioimageio_files import is_offered
 from napari_onnxseg.cards.card import ModelCard
 from napari_onnxseg.cards.catalog import SUFFIXES
 from napari_onnxseg.plugin.card_jobs import background
@@ -39,9 +41,10 @@ def get_reader(path: Paths) -> Callable[[Paths], list[tuple[None]]] | None:
     Returns
     -------
     callable or None
-        Opens them; None when not all of them are models.
+        Opens them; None when not all of them are models, so that another reader gets zip
+        and YAML files that hold something else.
     """
-    return open_models if all(one.lower().endswith(SUFFIXES) for one in _listed(path)) else None
+    return open_models if all(map(_is_model, _listed(path))) else None
 
 
 def open_models(paths: Paths) -> list[tuple[None]]:
@@ -124,6 +127,12 @@ class Arrival(QObject):
         CATALOGUE.changed.emit(place.stem)
         show_model(viewer, card, place.stem)
         show_info(f"'{card.title}' is ready as '{place.stem}'.")
+
+
+def _is_model(path: str) -> bool:
+    """Tell a model by its name; a zip or YAML file is looked into."""
+    name = path.lower()
+    return is_offered(Path(path)) if name.endswith(DESCRIBED) else name.endswith(SUFFIXES)
 
 
 def _listed(paths: Paths) -> list[str]:
