@@ -136,6 +136,11 @@ class ChunkLocks:
             First index and one past the last, per axis of the array.
         chunks : sequence of int
             Sides of a chunk, per axis of the array.
+
+        Yields
+        ------
+        None
+            While the chunks are held.
         """
         sided = zip(spans, chunks, strict=True)
         touched = [range(a // side, ceil(b / side)) for (a, b), side in sided]

@@ -79,7 +79,7 @@ def vector_of(values: Any) -> AnyArray:
     Returns
     -------
     numpy.ndarray
-        float64.
+        Of dtype float64.
     """
     return np.array([float(value) for value in values])
 

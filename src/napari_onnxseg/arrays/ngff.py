@@ -34,6 +34,8 @@ class PyramidSink:
         Axes and kind of the result.
     levels : tuple of ZarrSink
         Full resolution first, axes in the order of NGFF.
+    stale : Stale
+        Which chunks `catch_up` has to make.
     """
 
     path: Path

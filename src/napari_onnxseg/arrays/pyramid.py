@@ -151,8 +151,10 @@ class Levels:
 
         Returns
         -------
-        scale, translate : tuple of float
-            The same for the level. Where an image is also turned or sheared, multiply
+        scale : tuple of float
+            World units per pixel of the level.
+        translate : tuple of float
+            World position of its first pixel's centre. Where an image is also turned or sheared, multiply
             `factors` and `offsets` into its matrix instead.
         """
         scale, translate = list(scale), list(translate)

@@ -64,6 +64,8 @@ class ZarrSink:
         has been written it reads 0 and takes no space.
     path : Path
         Its folder.
+    locks : ChunkLocks
+        Held while a chunk is changed.
     """
 
     array: Any

@@ -166,6 +166,11 @@ def writing(path: Path) -> Iterator[None]:
     path : Path
         What is being written.
 
+    Yields
+    ------
+    None
+        While it is being written.
+
     Raises
     ------
     RunError
