@@ -19,11 +19,11 @@ from qtpy.QtWidgets import QApplication
 import conftest
 conftest.stub_gl_if_needed()
 from fakes import Threshold, card
-from napari_onnxseg.plugin import choosers, sections
+from napari_onnxseg.plugin import card_jobs, choosers
 from napari_onnxseg.plugin.panel import Panel
 from napari_onnxseg.plugin.semantic_widget import SEGMENT, SegmentForm
 
-sections.load_card = lambda model: card()
+card_jobs.known_model = lambda model, cancel: card()
 predictor = Threshold(delay_s=0.05)
 steps = partial(SEGMENT.steps, predictor=predictor)
 viewer = napari.Viewer(show=True)
