@@ -5,6 +5,7 @@ import numpy as np
 import pytest
 import zarr
 
+from children import run_child
 from napari_onnxseg.arrays.ngff import PyramidSink
 from napari_onnxseg.arrays.ngff_beside import labels_beside
 from napari_onnxseg.arrays.ngff_meaning import Meaning, level_shapes, result_axes
@@ -187,6 +188,31 @@ def test_levels_lag_until_they_catch_up(tmp_path):
     sink.catch_up()
     assert sink.arrays[1][:].sum() == 150 * 150
     assert sink.arrays[2][:].sum() == 75 * 75
+
+
+MEMORY = """
+from napari_onnxseg.arrays.chunks import blocks_of
+from napari_onnxseg.arrays.ngff import PyramidSink
+from napari_onnxseg.arrays.ngff_meaning import Meaning
+from napari_onnxseg.arrays.store import Form
+from napari_onnxseg.tiling.region import Region
+side = 6000
+sink = PyramidSink.create('a.zarr', Form((side, side), np.uint8, (512, 512)), Meaning('YX'))
+block = (np.arange(464 * 464) // 300 % 5).reshape(464, 464).astype(np.uint8)
+sink.write((), Region((0, 0), (464, 464)), block)
+sink.refresh((), Region((0, 0), (464, 464)))
+before = now_mib('VmRSS')
+for region in blocks_of(Region.of_shape((side, side)), (464, 464)):
+    h, w = region.shape
+    sink.write((), region, block[:h, :w])
+sink.catch_up()
+sink.refresh()
+print(now_mib('VmHWM') - before)
+"""
+
+
+def test_memory_does_not_grow_with_the_pyramid(tmp_path):
+    assert float(run_child(MEMORY, tmp_path)) < 30  # level 0 alone has 34 MiB
 
 
 def test_only_the_planes_that_changed_are_refreshed(tmp_path):

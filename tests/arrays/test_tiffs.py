@@ -176,6 +176,16 @@ def test_further_images_and_an_orientation_are_spoken_of(tmp_path):
     assert "turned" in image.notes[1]
 
 
+def test_a_mask_beside_the_image_is_spoken_of(tmp_path):
+    with tifffile.TiffWriter(tmp_path / "a.tif") as tif:
+        tif.write(values(20, 30), metadata=None)
+        tif.write(values(20, 30) > 100, photometric="mask", subfiletype=4, metadata=None)
+    image = read_image(tmp_path / "a.tif")
+    assert image.data.shape == (20, 30)
+    (note,) = image.notes
+    assert "mask of missing pixels" in note
+
+
 def test_real_microscopy_and_volume_files_are_read():
     folder = Path(os.environ.get("ONNXSEG_DATA", ""))
     files = {

@@ -154,8 +154,8 @@ class Levels:
         scale : tuple of float
             World units per pixel of the level.
         translate : tuple of float
-            World position of its first pixel's centre. Where an image is also turned or sheared, multiply
-            `factors` and `offsets` into its matrix instead.
+            World position of its first pixel's centre. Where an image is also turned or
+            sheared, multiply `factors` and `offsets` into its matrix instead.
         """
         scale, translate = list(scale), list(translate)
         sized = zip(scale, self.factors[level], strict=True)

@@ -25,7 +25,7 @@ EAGER_BYTES = 64 * 2**20
 """Compressed images without levels are read at once when they take no more than this."""
 
 _ALPHA = (1, 2)  # values of the tag ExtraSamples
-_MINISWHITE, _PALETTE, _CMYK = 0, 3, 5  # values of the tag PhotometricInterpretation
+_MINISWHITE, _PALETTE, _MASK, _CMYK = 0, 3, 4, 5  # values of the tag PhotometricInterpretation
 
 
 @dataclass(frozen=True, slots=True)
@@ -141,8 +141,11 @@ def _levels(arrays: list[Any], axes: str, *, rgb: bool) -> tuple[Levels | None, 
 def _notes(path: Path, tif: Any, page: Any) -> list[str]:
     """Say what of the file is not read."""
     notes = []
-    if len(tif.series) > 1:
-        notes.append(f"'{path.name}' holds {len(tif.series)} images; only the first is read.")
+    images = [one for one in tif.series if one.keyframe.photometric != _MASK]
+    if len(images) > 1:
+        notes.append(f"'{path.name}' holds {len(images)} images; only the first is read.")
+    if len(images) < len(tif.series):
+        notes.append(f"'{path.name}' holds a mask of missing pixels, which is not read.")
     if page.photometric == _MINISWHITE:
         notes.append(f"'{path.name}' stores black as its largest value; it is read as stored.")
     turned = page.tags.valueof("Orientation", default=1)
