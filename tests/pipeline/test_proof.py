@@ -12,8 +12,10 @@ import nets
 import zoo
 from foreign import BIAS, WEIGHT, linear, scored
 from napari_onnxseg.cards.bioimageio_rdf import Tolerance
+from napari_onnxseg.cards.read import load_card
 from napari_onnxseg.errors import ModelError
 from napari_onnxseg.pipeline.proof import compared, prove
+from napari_onnxseg.runtime.session import open_session
 from zoo import op, step
 
 SIDE = 40
@@ -156,8 +158,9 @@ def test_a_model_05_gives_what_the_specification_says(tmp_path, name):
         sides={"y": {"min": 8, "step": 8}, "x": {"min": 8, "step": 8}},
     )
     proof = prove(folder, "cpu")
-    (output,) = proof.outputs
-    assert proof.ok, output.words()
+    output, tiled = proof.outputs
+    assert proof.ok, [entry.words() for entry in proof.outputs]
+    assert (tiled.beside, tiled.difference < 1e-4) == ("one piece", True)
     assert output.difference < 1e-4 * max(1, float(np.abs(wanted).max()))
     assert (output.name, output.shape) == ("probability", wanted.shape)
 
@@ -296,7 +299,7 @@ def test_an_enlarged_output_is_compared_at_its_own_size(tmp_path):
         outputs=[output],
         tests=(x, [wanted]),
     )
-    (found,) = prove(path, "cpu").outputs
+    found, _tiled = prove(path, "cpu").outputs
     assert found.ok
     assert found.shape == (1, 2, 2 * SIDE, 2 * SIDE + 16)
 
@@ -309,7 +312,7 @@ def test_integer_images_are_fed_as_they_are(tmp_path):
         tests=(x, [x.astype(np.float32)]),
         sides={"y": {"min": 8, "step": 8}, "x": {"min": 8, "step": 8}},
     )
-    (found,) = prove(path, "cpu").outputs
+    found, _tiled = prove(path, "cpu").outputs
     assert (found.ok, found.difference) == (True, 0)
 
 
@@ -333,7 +336,7 @@ def threshold_package(tmp_path, wrong: int, **changes):
 def test_whole_numbers_must_agree_but_for_a_thousand_in_a_million(tmp_path):
     pixels = SIDE * (SIDE + 8)
     assert prove(threshold_package(tmp_path, 1), "cpu").ok
-    (found,) = prove(threshold_package(tmp_path / "b", 4), "cpu").outputs
+    found, _tiled = prove(threshold_package(tmp_path / "b", 4), "cpu").outputs
     assert not found.ok
     assert found.mismatched == pytest.approx(4e6 / pixels)
     assert (found.tolerance.absolute, found.tolerance.per_million) == (0, 1000)
@@ -344,7 +347,7 @@ def test_the_tolerance_of_a_description_counts(tmp_path):
     others = {"absolute_tolerance": 9.0, "weights_formats": ["torchscript"]}
     named = {"absolute_tolerance": 8.0, "output_ids": ["other"]}
     config = {"bioimageio": {"reproducibility_tolerance": [others, named, entry]}}
-    (found,) = prove(threshold_package(tmp_path, 4, config=config), "cpu").outputs
+    found, _tiled = prove(threshold_package(tmp_path, 4, config=config), "cpu").outputs
     assert found.ok
     assert found.tolerance == Tolerance(1e-3, 1e-5, 5000)
 
@@ -418,3 +421,38 @@ def test_a_user_card_does_not_change_what_the_package_says(tmp_path):
     path.with_suffix(".json").write_text(json.dumps(card))
     assert prove(path, "cpu").ok
     assert yaml.safe_load(path.read_text())["name"] == "UNet 2D Nuclei"
+
+
+def test_a_test_tensor_may_be_without_its_halo(tmp_path):
+    x = raw(1)
+    network = nets.one_channel(tmp_path / "n.onnx", sigmoid=False)
+    path = zoo.v05(tmp_path / "net", network, tests=(x, [x[..., 8:-8, 8:-8]]), halo=8)
+    found, *_ = prove(path, "cpu").outputs
+    assert (found.ok, found.shape) == (True, (1, 1, SIDE - 16, SIDE - 8))
+    path = zoo.v05(tmp_path / "other", network, tests=(x, [x[..., 4:-4, 4:-4]]), halo=8)
+    assert "its shape is" in prove(path, "cpu").outputs[0].words()
+
+
+def test_tiles_are_tried_where_they_can_be_exact(tmp_path):
+    x = np.random.default_rng(1).random((1, 1, 96, 128)).astype(np.float32)
+    network = nets.unet(tmp_path / "n.onnx", classes=1)
+    scores = open_session(load_card(network), "cpu").run(x)
+    path = zoo.v05(tmp_path / "net", network, post=[op("sigmoid")], tests=(x, [sigmoid(scores)]))
+    proof = prove(path, "cpu")
+    assert [entry.name for entry in proof.outputs] == [
+        "probability",
+        "probability in tiles of 48 × 64 px",
+    ]
+    assert proof.ok
+    assert (proof.outputs[1].difference, proof.notes) == (0, ())
+
+
+def test_it_is_said_why_there_are_no_tiles(tmp_path):
+    x = raw(1)
+    fixed = nets.one_channel(tmp_path / "fixed.onnx", sigmoid=False, sides=x.shape[2:])
+    proof = prove(zoo.v05(tmp_path / "a", fixed, tests=(x, [x])), "cpu")
+    assert proof.notes == ("The model has fixed sides, so that only the whole was compared.",)
+    wide = nets.box(tmp_path / "wide.onnx", radius=30)
+    scores = open_session(load_card(wide), "cpu").run(x)
+    (note,) = prove(zoo.v05(tmp_path / "b", wide, tests=(x, [scores])), "cpu").notes
+    assert "too small for tiles" in note

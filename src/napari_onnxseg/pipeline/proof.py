@@ -12,6 +12,7 @@ import numpy as np
 from napari_onnxseg.arrays.source import as_stack
 from napari_onnxseg.cards.bioimageio import read_bioimageio, read_rdf
 from napari_onnxseg.cards.bioimageio_files import SUFFIXES
+from napari_onnxseg.cards.bioimageio_meaning import spatial_letters
 from napari_onnxseg.cards.bioimageio_rdf import Rdf, Tensor, Tolerance
 from napari_onnxseg.cards.bioimageio_tensors import read_tensor, tolerance_for
 from napari_onnxseg.cards.card import ModelCard, TensorSpec
@@ -19,6 +20,7 @@ from napari_onnxseg.cards.read import load_card
 from napari_onnxseg.cards.sources import locate
 from napari_onnxseg.errors import ModelError
 from napari_onnxseg.pipeline.feeding import feeder_for, seen_image
+from napari_onnxseg.pipeline.proof_tiles import both_ways, small_tile
 from napari_onnxseg.prepare.chain import settle_steps
 from napari_onnxseg.prepare.channels import ChannelMap
 from napari_onnxseg.prepare.normalize import Normalization
@@ -50,6 +52,8 @@ class OutputProof:
         What is allowed.
     trouble : str
         Why it cannot be compared, or nothing.
+    beside : str
+        What it is compared with.
     """
 
     name: str
@@ -58,6 +62,7 @@ class OutputProof:
     mismatched: float = 0.0
     tolerance: Tolerance = PLAIN
     trouble: str = ""
+    beside: str = "the test tensor"
 
     @property
     def ok(self) -> bool:
@@ -76,7 +81,7 @@ class OutputProof:
             return f"'{self.name}' cannot be compared: {self.trouble}"
         verdict = "agrees with" if self.ok else "differs from"
         return (
-            f"'{self.name}' {verdict} the test tensor: largest difference {self.difference:.3g}, "
+            f"'{self.name}' {verdict} {self.beside}: largest difference {self.difference:.3g}, "
             f"{self.mismatched:.4g} of a million elements differ by more than "
             f"{self.tolerance.absolute:g} + {self.tolerance.relative:g} of the value (allowed: "
             f"{self.tolerance.per_million:g})."
@@ -94,7 +99,8 @@ class Proof:
     device : str
         What it ran on.
     outputs : tuple of OutputProof
-        Each of its maps.
+        Each of its maps, and, where tiles can be exact, each result in tiles beside that in
+        one piece.
     notes : tuple of str
         Sentences for the user.
     """
@@ -130,8 +136,9 @@ class Proof:
 def prove(model: str | Path, device: str = "auto") -> Proof:
     """Run the test tensors of a package as an image is run, and compare.
 
-    The preparation, the network and what follows it are those of a run, at the size of the
-    test tensors and in one piece.
+    The preparation, the network and what follows it are those of a run. The test pictures
+    are first worked on in one piece; where tiles can be exact and the pictures are large
+    enough, they are then run in tiles.
 
     Parameters
     ----------
@@ -161,8 +168,9 @@ def prove(model: str | Path, device: str = "auto") -> Proof:
     names = (told.tensors.output_name, *(hint.output_name for hint in told.others))
     maps = [tensor for tensor in rdf.outputs if tensor.is_map]
     pairs = zip(maps, names, strict=True)
-    outputs = tuple(bench.output(tensor, name) for tensor, name in pairs)
-    return Proof(bench.card.name, bench.device, outputs)
+    outputs = [bench.output(tensor, name) for tensor, name in pairs]
+    tiled, note = bench.tiled(given)
+    return Proof(bench.card.name, bench.device, (*outputs, *tiled), (note,) if note else ())
 
 
 def compared(name: str, found: AnyArray, wanted: AnyArray, tolerance: Tolerance) -> OutputProof:
@@ -244,7 +252,36 @@ class _Bench:
         found = np.stack(
             [_finished(session.run(s.fed[np.newaxis])[0], tensor.steps, s) for s in self.samples]
         )
-        return compared(tensor.name, found, np.asarray(wanted), tolerance)
+        return compared(tensor.name, _cropped(found, wanted, tensor), wanted, tolerance)
+
+    def tiled(self, given: Path) -> tuple[list[OutputProof], str]:
+        """Run the first test picture in tiles too; or say why not."""
+        picture = read_tensor(self.rdf, self.rdf.inputs[0])[0]
+        tile, why = small_tile(self.card, picture.shape[1:])
+        if not tile:
+            return [], why
+        sides = " × ".join(map(str, tile))
+        found = [
+            replace(compared(f"{name} in tiles of {sides} px", a, b, _same(b)), beside="one piece")
+            for name, a, b in both_ways(picture, given, self.card, tile, self.device_asked)
+        ]
+        return found, ""
+
+
+def _same(wanted: AnyArray) -> Tolerance:
+    """Return how far a result in tiles may differ from that in one piece."""
+    whole = wanted.dtype.kind in "iub"
+    return Tolerance(0 if whole else 1e-4, 0 if whole else 1e-5, 100 if whole else 0)
+
+
+def _cropped(found: AnyArray, wanted: AnyArray, tensor: Tensor) -> AnyArray:
+    """Take off the halo where the author did; test tensors come with it or without."""
+    halos = {spatial_letters(tensor).get(axis.name, ""): axis.halo for axis in tensor.axes}
+    inner = [halos.get(letter, 0) for letter in "NC" + "DHW"[5 - found.ndim :]]
+    less = tuple(side - 2 * halo for side, halo in zip(found.shape, inner, strict=True))
+    if found.shape == wanted.shape or less != wanted.shape:
+        return found
+    return found[tuple(slice(halo, halo + side) for halo, side in zip(inner, less, strict=True))]
 
 
 @dataclass(frozen=True, slots=True)
