@@ -122,6 +122,8 @@ def blocks(shape: tuple[int, ...]) -> Iterator[Region]:
     Region
         Each pixel once, in row-major order.
     """
+    if not prod(shape):
+        return
     sides = list(shape)
     while prod(sides) > BLOCK_PX:
         longest = int(np.argmax(sides))

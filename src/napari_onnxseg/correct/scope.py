@@ -173,6 +173,22 @@ def allowed(scope: Scope, region: Region, old: AnyArray, new: AnyArray) -> Edit:
     Edit
         The rest of the change.
     """
+    return Edit.of(region, old, permitted(scope, region, old, new))
+
+
+def permitted(scope: Scope, region: Region, old: AnyArray, new: AnyArray) -> AnyArray:
+    """Return a block after the part of a change that a scope allows.
+
+    Parameters
+    ----------
+    scope, region, old, new
+        As in `allowed`.
+
+    Returns
+    -------
+    numpy.ndarray
+        region.shape, dtype of the old one.
+    """
     keep = old != new
     if scope.mask is not None:
         origin = region if scope.region is None else region.relative_to(scope.region)
@@ -183,4 +199,4 @@ def allowed(scope: Scope, region: Region, old: AnyArray, new: AnyArray) -> Edit:
     if scope.selection is not None:
         selected = list(scope.selection)
         keep &= np.isin(old, selected) | np.isin(new, selected)
-    return Edit.of(region, old, np.where(keep, new, old).astype(old.dtype, copy=False))
+    return np.where(keep, new, old).astype(old.dtype, copy=False)
