@@ -287,6 +287,11 @@ def test_axes_without_a_place_in_the_format_are_refused(axes):
         Meaning(axes)
 
 
+def test_axes_that_do_not_fit_the_shape_are_refused(tmp_path):
+    with pytest.raises(ChoiceError, match="does not fit its axes"):
+        made(tmp_path, (2, 40, 30), "YX")
+
+
 @pytest.mark.parametrize(
     ("leading", "units", "ndim", "axes"),
     [

@@ -1,4 +1,5 @@
 import json
+import zipfile
 
 import numpy as np
 import pytest
@@ -183,7 +184,16 @@ def test_a_zip_file_of_a_store_is_read(tmp_path):
     store.close()
     image = read_image(tmp_path / "a.zip")
     assert (np.asarray(image.data) == 7).all()
+    assert is_image(tmp_path / "a.zip")
     image.data.store.close()
+
+
+def test_a_zip_file_of_something_else_is_no_image(tmp_path):
+    with zipfile.ZipFile(tmp_path / "a.zip", "w") as archive:
+        archive.writestr("thesis.txt", "words")
+    (tmp_path / "b.zip").write_bytes((tmp_path / "a.zip").read_bytes()[:40])
+    assert not is_image(tmp_path / "a.zip")
+    assert not is_image(tmp_path / "b.zip")
 
 
 @pytest.mark.parametrize(

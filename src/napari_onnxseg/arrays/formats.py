@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 import gzip
+import zipfile
 import zlib
+from itertools import islice
 from pathlib import Path
 
-from napari_onnxseg.arrays.store_folders import is_store
+from napari_onnxseg.arrays.store_folders import MARKS, is_store
 from napari_onnxseg.errors import FileFormatError
 
 _MAGIC = {
@@ -17,8 +19,10 @@ _MAGIC = {
     b"II+\0": "TIFF",
     b"MM\0+": "TIFF",
     b"\x93NUMPY": "NPY",
-    b"PK\3\4": "ZARR",
 }
+
+_LOOKED_INTO = 16
+"""Files of a folder that are looked into for DICOM."""
 
 _NIFTI = (b"n+1\0", b"n+2\0")
 
@@ -45,11 +49,13 @@ def format_of(path: Path) -> str:
     FileFormatError
         When there is nothing, or nothing in it.
     """
-    if path.is_dir():
-        return _folder(path)
     try:
+        if path.is_dir():
+            return _folder(path)
         with open(path, "rb") as file:
             start = file.read(352)
+    except FileFormatError:
+        raise
     except OSError as fault:
         raise FileFormatError(f"'{path}' cannot be opened: {fault.strerror or fault}.") from fault
     if not start:
@@ -59,6 +65,8 @@ def format_of(path: Path) -> str:
         return known
     if start[128:132] == b"DICM":
         return "DICOM"
+    if start.startswith(b"PK\3\4") and _is_zipped_store(path):
+        return "ZARR"
     return "NIFTI" if _is_nifti(path, start) else "other"
 
 
@@ -66,15 +74,24 @@ def _folder(path: Path) -> str:
     """Return what a folder is as one image."""
     if is_store(path):
         return "ZARR"
-    for entry in sorted(path.iterdir()):
-        if entry.is_file() and not entry.name.startswith("."):
-            with open(entry, "rb") as file:
-                if file.read(132)[128:] == b"DICM":
-                    return "DICOM"
+    visible = (p for p in sorted(path.iterdir()) if p.is_file() and not p.name.startswith("."))
+    for entry in islice(visible, _LOOKED_INTO):
+        with open(entry, "rb") as file:
+            if file.read(132)[128:] == b"DICM":
+                return "DICOM"
     raise FileFormatError(
         f"'{path}' is a folder, no image: neither an OME-Zarr store nor a DICOM series; name the "
         "files in it."
     )
+
+
+def _is_zipped_store(path: Path) -> bool:
+    """Tell whether a zip file has a zarr store at its root."""
+    try:
+        with zipfile.ZipFile(path) as archive:
+            return bool({*MARKS} & {*archive.namelist()})
+    except (OSError, zipfile.BadZipFile):
+        return False
 
 
 def _is_nifti(path: Path, start: bytes) -> bool:

@@ -11,11 +11,11 @@ from typing import Any
 
 import numpy as np
 
-from napari_onnxseg.arrays.ngff_meaning import OWN_KEY, Meaning, level_shapes
+from napari_onnxseg.arrays.ngff_meaning import Meaning, level_shapes
 from napari_onnxseg.arrays.reduce import halve
 from napari_onnxseg.arrays.stale import Spans, Stale, chunks_of, parts_of
 from napari_onnxseg.arrays.store import Form, Where, ZarrSink, spans_of
-from napari_onnxseg.arrays.store_folders import make_room, read_attributes, writing
+from napari_onnxseg.arrays.store_folders import OWN_KEY, make_room, read_attributes, writing
 from napari_onnxseg.arrays.turned import TurnedArray
 from napari_onnxseg.errors import ChoiceError
 from napari_onnxseg.tiling.region import Region
@@ -84,8 +84,8 @@ class PyramidSink:
         make_room(path, replace=replace)
         forms = _level_forms(form, meaning)
         with writing(path):
-            group = zarr.create_group(str(path), zarr_format=3, overwrite=True)
-            group.attrs.update(meaning.attributes(path.name.split(".")[0], len(forms)))
+            about = meaning.attributes(path.name.split(".")[0], len(forms))
+            zarr.create_group(str(path), zarr_format=3, overwrite=True, attributes=about)
         named = ["c" if letter == "S" else letter.lower() for letter in meaning.stored]
         levels = tuple(
             ZarrSink.create(path / str(n), level, dimensions=named) for n, level in enumerate(forms)
@@ -277,6 +277,10 @@ class PyramidSink:
 
 def _level_forms(form: Form, meaning: Meaning) -> list[Form]:
     """Return the form of every level as it is stored: a chunk has one plane, all channels."""
+    if len(form.shape) != len(meaning.axes):
+        raise ChoiceError(
+            f"The result has shape {form.shape}, which does not fit its axes '{meaning.axes}'."
+        )
     stored = tuple(form.shape[axis] for axis in meaning.order)
     chunks = None
     if form.chunks is not None:

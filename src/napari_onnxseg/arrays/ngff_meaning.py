@@ -10,13 +10,11 @@ from typing import Any, Literal
 from napari_onnxseg.arrays.colours import class_rgb
 from napari_onnxseg.arrays.placing import METRES, SECONDS, Placing
 from napari_onnxseg.arrays.reduce import Reduction
+from napari_onnxseg.arrays.store_folders import OWN_KEY
 from napari_onnxseg.errors import ChoiceError
 
 VERSION = "0.5"
 """Of the OME-NGFF specification; zarr format 3."""
-
-OWN_KEY = "onnxseg"
-"""Attribute that keeps what this package needs to go on with a store."""
 
 _ORDER = "TQCSZYX"  # time, other, channel, space: what NGFF demands
 _RGBA = (("red", "FF0000"), ("green", "00FF00"), ("blue", "0000FF"), ("alpha", "FFFFFF"))

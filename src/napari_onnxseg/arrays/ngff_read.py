@@ -8,9 +8,9 @@ from pathlib import Path
 from typing import Any
 
 from napari_onnxseg.arrays.image_file import ImageFile
-from napari_onnxseg.arrays.ngff_meaning import OWN_KEY
 from napari_onnxseg.arrays.placing import unit_name
 from napari_onnxseg.arrays.pyramid import Levels, as_levels
+from napari_onnxseg.arrays.store_folders import OWN_KEY
 from napari_onnxseg.arrays.turned import TurnedArray
 from napari_onnxseg.errors import FileFormatError, ImageError
 

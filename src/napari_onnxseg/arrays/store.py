@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 
 from napari_onnxseg.arrays.chunks import ChunkLocks
-from napari_onnxseg.arrays.store_folders import make_room, writing
+from napari_onnxseg.arrays.store_folders import OWN_KEY, make_room, writing
 from napari_onnxseg.errors import ChoiceError, RunError
 from napari_onnxseg.tiling.region import Region
 from napari_onnxseg.types import AnyArray
@@ -92,7 +92,7 @@ class ZarrSink:
         dimensions : sequence of str, optional
             Names of the axes.
         replace : bool, optional
-            Remove an older zarr store first.
+            Remove an older result of this package first.
 
         Returns
         -------
@@ -102,7 +102,7 @@ class ZarrSink:
         Raises
         ------
         ChoiceError
-            When something is there already, or what is to be replaced is no zarr store.
+            When something is there already, or what is to be replaced is none of our results.
         RunError
             When it cannot be written.
         """
@@ -119,6 +119,7 @@ class ZarrSink:
                 compressors=compressor(form.dtype),
                 fill_value=0,
                 dimension_names=None if dimensions is None else list(dimensions),
+                attributes={OWN_KEY: {}},
                 zarr_format=3,
                 config={"write_empty_chunks": False},
             )

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import errno
+import json
 import shutil
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
@@ -11,12 +12,17 @@ from typing import Any
 
 from napari_onnxseg.errors import ChoiceError, FileFormatError, RunError
 
-_MARKS = ("zarr.json", ".zarray", ".zgroup", ".zattrs", ".zmetadata")
+MARKS = ("zarr.json", ".zarray", ".zgroup", ".zattrs", ".zmetadata")
+"""Files that make a folder a zarr store."""
+
+OWN_KEY = "onnxseg_store"
+"""Attribute of the stores that this package writes; keeps what it needs to go on with one."""
+
 _FULL = (errno.ENOSPC, errno.EDQUOT, errno.EFBIG)
 
 
 def is_store(path: str | Path) -> bool:
-    """Tell whether a folder is a zarr store, or nothing but an empty folder.
+    """Tell whether a folder is a zarr store.
 
     Parameters
     ----------
@@ -28,11 +34,31 @@ def is_store(path: str | Path) -> bool:
     bool
         True for arrays and groups of zarr 2 and 3.
     """
-    return any((Path(path) / mark).is_file() for mark in _MARKS)
+    return any((Path(path) / mark).is_file() for mark in MARKS)
+
+
+def is_ours(path: str | Path) -> bool:
+    """Tell whether a store was written by this package.
+
+    Parameters
+    ----------
+    path : str or Path
+        Any path.
+
+    Returns
+    -------
+    bool
+        True for what `ZarrSink` and `PyramidSink` make.
+    """
+    try:
+        told = json.loads((Path(path) / "zarr.json").read_text(encoding="utf-8"))
+        return OWN_KEY in told.get("attributes", {})
+    except (OSError, ValueError, AttributeError):
+        return False
 
 
 def make_room(path: Path, *, replace: bool) -> None:
-    """Make sure that a store can be made at a path; only zarr stores are ever removed.
+    """Make sure that a store can be made at a path; only our own stores are ever removed.
 
     Parameters
     ----------
@@ -69,6 +95,11 @@ def check_room(path: Path, *, replace: bool) -> None:
         return
     if not is_store(path):
         raise ChoiceError(f"'{path}' exists and is no zarr store; choose another name.")
+    if not is_ours(path):
+        raise ChoiceError(
+            f"'{path}' holds a store that this package did not write, which is never replaced; "
+            "choose another name."
+        )
     if not replace:
         raise ChoiceError(
             f"'{path}' holds a result already; choose another name, or ask to replace it."
@@ -76,14 +107,14 @@ def check_room(path: Path, *, replace: bool) -> None:
 
 
 def remove_store(path: str | Path) -> None:
-    """Remove a zarr store; anything else is left alone.
+    """Remove a store that this package wrote; anything else is left alone.
 
     Parameters
     ----------
     path : str or Path
         Folder of the store.
     """
-    if is_store(path):
+    if is_ours(path):
         shutil.rmtree(path, ignore_errors=True)
 
 
