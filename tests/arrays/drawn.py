@@ -4,6 +4,7 @@ import struct
 import zlib
 
 import numpy as np
+import tifffile
 
 
 def mark(height=300, width=400):
@@ -38,3 +39,13 @@ def raw_png(values, colour_type):
         struct.pack(">I", len(data)) + kind + data + struct.pack(">I", zlib.crc32(kind + data))
         for kind, data in parts
     )
+
+
+def write_pyramid(path, data, levels=3, **stored):
+    """Write a TIFF with coarser levels: in sub-files for OME, as further pages for others."""
+    ome = path.name.endswith(".ome.tif")
+    choices = {"tile": (64, 64), "compression": "zlib", **stored}
+    with tifffile.TiffWriter(path, ome=ome) as tif:
+        tif.write(data, **choices, **({"subifds": levels - 1} if ome else {}))
+        for n in range(1, levels):
+            tif.write(data[:: 2**n, :: 2**n], subfiletype=1, **choices)

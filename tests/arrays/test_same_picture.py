@@ -6,9 +6,9 @@ import pytest
 import tifffile
 import xarray
 import zarr
+from drawn import write_pyramid
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from test_tiff_blocks import write_pyramid
 
 from napari_onnxseg.arrays import tiff_read
 from napari_onnxseg.arrays.converted import ConvertedArray

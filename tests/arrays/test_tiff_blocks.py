@@ -5,6 +5,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 import tifffile
+from drawn import write_pyramid
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
@@ -163,19 +164,6 @@ def test_planes_in_other_files_of_an_ome_series_are_found(tmp_path):
     image = read_image(tmp_path / "0.ome.tif")
     assert isinstance(image.data, TiffArray)
     np.testing.assert_array_equal(image.data[1:, 20:, :9], data[1:, 20:, :9])
-
-
-def write_pyramid(path, data, levels=3, **stored):
-    with tifffile.TiffWriter(path, ome=path.name.endswith(".ome.tif")) as tif:
-        choices = {"tile": (64, 64), "compression": "zlib", **stored}
-        if path.name.endswith(".ome.tif"):
-            tif.write(data, subifds=levels - 1, **choices)
-            for n in range(1, levels):
-                tif.write(data[:: 2**n, :: 2**n], subfiletype=1, **choices)
-        else:
-            tif.write(data, **choices)
-            for n in range(1, levels):
-                tif.write(data[:: 2**n, :: 2**n], subfiletype=1, **choices)
 
 
 @pytest.mark.parametrize("name", ["a.ome.tif", "a.tif"])
