@@ -13,6 +13,7 @@ from pathlib import Path
 from napari_onnxseg.cards.bioimageio import package_name, read_rdf, weights_file
 from napari_onnxseg.cards.bioimageio_rdf import Rdf
 from napari_onnxseg.cards.bioimageio_sources import File, local_file
+from napari_onnxseg.cards.bioimageio_zoo import fetched, is_available, is_name
 from napari_onnxseg.cards.packages import CACHE_VARIABLE, cache_folder
 from napari_onnxseg.errors import ModelError, OnnxSegError
 
@@ -25,7 +26,7 @@ def packed(path: Path) -> Path:
     Parameters
     ----------
     path : Path
-        Any model.
+        Any model; where ``bioimageio.spec`` is installed, also the name of one in the zoo.
 
     Returns
     -------
@@ -38,7 +39,11 @@ def packed(path: Path) -> Path:
     ------
     ModelError
         When something that is needed is missing, or the zip file cannot be written.
+    DownloadError
+        When a model of the zoo cannot be brought.
     """
+    if not path.exists() and is_available() and is_name(path.as_posix()):
+        return fetched(path.as_posix())
     if not path.is_dir() and path.suffix.lower() not in (".yaml", ".yml"):
         return path
     rdf = read_rdf(path)

@@ -210,13 +210,19 @@ def _evaluate(asked: EvaluateAsked) -> None:
 def _test(
     model: Model,
     device: Annotated[str, typer.Option(help="What to run on.")] = "auto",
+    validate: Annotated[
+        bool,
+        typer.Option(
+            "--validate", help="Hold its description against the whole specification first."
+        ),
+    ] = False,
     as_json: AsJson = False,
 ) -> None:
     """Run the test tensors that came with a model, and compare with what its author got."""
     from napari_onnxseg.cli.proving import prove_one
 
     with told(as_json):
-        prove_one(model, device, as_json)
+        prove_one(model, device, validate, as_json)
 
 
 @app.command("doctor")
