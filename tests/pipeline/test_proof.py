@@ -15,7 +15,9 @@ from napari_onnxseg.cards.bioimageio_rdf import Tolerance
 from napari_onnxseg.cards.read import load_card
 from napari_onnxseg.errors import ModelError
 from napari_onnxseg.pipeline.proof import compared, prove
+from napari_onnxseg.pipeline.semantic import segment_image
 from napari_onnxseg.runtime.session import open_session
+from netbuild import Net, save
 from zoo import op, step
 
 SIDE = 40
@@ -456,3 +458,69 @@ def test_it_is_said_why_there_are_no_tiles(tmp_path):
     scores = open_session(load_card(wide), "cpu").run(x)
     (note,) = prove(zoo.v05(tmp_path / "b", wide, tests=(x, [scores])), "cpu").notes
     assert "too small for tiles" in note
+
+
+def test_an_image_run_in_tiles_is_what_the_specification_says(tmp_path):
+    x = raw()
+    y = restored(variance(x.astype(np.float64), PLANAR))
+    mean, std = x.mean(PLANAR, keepdims=True), x.std(PLANAR, keepdims=True)
+    wanted = variance(y, PLANAR) * (std + EPS) + mean
+    path = zoo.v05(
+        tmp_path / "net",
+        linear(tmp_path / "n.onnx", weight=WEIGHT[:3], bias=BIAS[:3]),
+        channels=("r", "g", "b"),
+        out=("r", "g", "b"),
+        pre=[op("zero_mean_unit_variance", axes=["x", "y"])],
+        post=[op("scale_mean_variance", axes=["x", "y"], reference_tensor="raw")],
+        sides={"y": {"min": 24, "step": 8}, "x": {"min": 24, "step": 8}},
+        tags=["denoising"],
+    )
+    result = segment_image(x[0], path, channel_axis=0, tile=24, device="cpu")
+    (head,) = result.heads
+    np.testing.assert_allclose(head.image, wanted[0], rtol=1e-4, atol=1e-2)
+    assert head.head.channels == ("r", "g", "b")
+
+
+def test_labels_run_in_tiles_are_what_the_specification_says(tmp_path):
+    x = raw(1)
+    wanted = sigmoid(variance(x.astype(np.float64), PLANAR)) > 0.6
+    path = zoo.v05(
+        tmp_path / "net",
+        nets.one_channel(tmp_path / "n.onnx", sigmoid=False),
+        pre=[op("zero_mean_unit_variance", axes=["x", "y"])],
+        post=[op("sigmoid"), op("binarize", threshold=0.6)],
+        sides={"y": {"min": 24, "step": 8}, "x": {"min": 24, "step": 8}},
+    )
+    labels = segment_image(x[0, 0], path, tile=24, device="cpu").labels
+    np.testing.assert_array_equal(labels, wanted[0, 0])
+
+
+def test_each_output_is_compared_with_its_own_tensor(tmp_path):
+    x = raw(1)
+    net = Net([None, 1, None, None])
+    double = net.add("Mul", "input", net.constant(2.0))
+    half = net.add("Mul", "input", net.constant(0.5))
+    open_dims = ("float32", [None, 1, None, None])
+    network = save(net.model({double: open_dims, half: open_dims}), tmp_path / "n.onnx")
+    space = [
+        {"type": "space", "id": axis, "size": {"tensor_id": "raw", "axis_id": axis}}
+        for axis in "yx"
+    ]
+    outputs = [
+        {
+            "id": name,
+            "axes": [{"type": "batch"}, {"type": "channel", "channel_names": [name]}, *space],
+            "postprocessing": post,
+        }
+        for name, post in (("twice", [op("scale_linear", gain=0.1)]), ("cells", [op("sigmoid")]))
+    ]
+    tests = (x, [x * 0.2, sigmoid(x / 2)])
+    path = zoo.v05(tmp_path / "net", network, outputs=outputs, tests=tests, tags=["denoising"])
+    card = load_card(path)
+    assert [(head.name, head.task) for head in card.heads] == [
+        ("twice", "image"),
+        ("cells", "semantic"),
+    ]
+    proof = prove(path, "cpu")
+    assert proof.ok
+    assert [entry.name for entry in proof.outputs[:2]] == ["twice", "cells"]
