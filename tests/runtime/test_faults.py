@@ -1,5 +1,7 @@
 import pytest
 
+from bad_exports import WELL, double
+from napari_onnxseg.cards.read import load_card
 from napari_onnxseg.errors import (
     CancelledError,
     DeviceError,
@@ -9,6 +11,7 @@ from napari_onnxseg.errors import (
     TileError,
 )
 from napari_onnxseg.runtime.faults import translate
+from napari_onnxseg.runtime.session import open_session
 
 
 @pytest.mark.parametrize(
@@ -46,3 +49,11 @@ def test_our_own_faults_pass_through():
 
 def test_the_computers_own_memory_error_is_translated():
     assert isinstance(translate(MemoryError(), "run"), OutOfMemoryError)
+
+
+def test_an_operator_that_is_missing_for_a_kind_of_numbers_is_not_called_unknown(tmp_path):
+    path = double(tmp_path / "wide.onnx", WELL)
+    with pytest.raises(ModelError) as caught:
+        open_session(load_card(path), "cpu")
+    assert "has no 'Conv' for the kind of numbers" in str(caught.value)
+    assert "float32" in str(caught.value)

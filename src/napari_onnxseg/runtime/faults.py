@@ -54,8 +54,15 @@ _TABLE: tuple[tuple[str, Maker], ...] = (
         lambda found: _too_new(found, "operator set"),
     ),
     (
-        r"No Op registered for (\S+)|Could not find an implementation for (\w+)"
-        r"|No opset import for domain '(\S+?)'|(\S+) is not a registered function/op",
+        r"Could not find an implementation for (\w+)",
+        lambda found: ModelError(
+            f"onnxruntime has no '{found[1]}' for the kind of numbers that the model computes "
+            "with; export it in float32 ('onnxseg models mend' turns float64 into float32)."
+        ),
+    ),
+    (
+        r"No Op registered for (\S+)|No opset import for domain '(\S+?)'"
+        r"|(\S+) is not a registered function/op",
         lambda found: ModelError(
             f"The model uses '{next(filter(None, found.groups()))}', which the installed "
             "onnxruntime does not know; upgrade onnxruntime, or export the model with standard "
