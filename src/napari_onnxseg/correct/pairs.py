@@ -109,13 +109,15 @@ def check_alike(prediction: Any, truth: Any) -> None:
         )
 
 
-def blocks(shape: tuple[int, ...]) -> Iterator[Region]:
+def blocks(shape: tuple[int, ...], most_px: int | None = None) -> Iterator[Region]:
     """Divide an image into blocks.
 
     Parameters
     ----------
     shape : tuple of int
         Of the image, in pixels.
+    most_px : int, optional
+        Pixels of a block at most; `BLOCK_PX` when left out.
 
     Yields
     ------
@@ -124,8 +126,8 @@ def blocks(shape: tuple[int, ...]) -> Iterator[Region]:
     """
     if not prod(shape):
         return
-    sides = list(shape)
-    while prod(sides) > BLOCK_PX:
+    sides, most_px = list(shape), most_px or BLOCK_PX
+    while prod(sides) > most_px:
         longest = int(np.argmax(sides))
         sides[longest] = -(-sides[longest] // 2)
     for corner in product(*(range(0, n, side) for n, side in zip(shape, sides, strict=True))):
