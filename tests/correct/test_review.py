@@ -8,6 +8,7 @@ from hypothesis import strategies as st
 from scipy import ndimage
 from skimage.measure import regionprops
 
+from napari_onnxseg.correct import cells as cells_module
 from napari_onnxseg.correct import pairs as pairs_module
 from napari_onnxseg.correct import zones as zones_module
 from napari_onnxseg.correct.decisions import (
@@ -88,11 +89,11 @@ def test_blocks_and_stores_give_the_same_queue(seed, grain, block_px):
     expected = find_zones(doubt, doubt // 64, rule=rule)
     store = zarr.create_array({}, shape=doubt.shape, chunks=(32, 32), dtype="uint8")
     store[:] = doubt
-    zones_module.BLOCK_PX, whole = block_px, zones_module.BLOCK_PX
+    cells_module.BLOCK_PX, whole = block_px, cells_module.BLOCK_PX
     try:
         assert find_zones(store, doubt // 64, rule=rule) == expected
     finally:
-        zones_module.BLOCK_PX = whole
+        cells_module.BLOCK_PX = whole
     covered = np.zeros(doubt.shape, bool)
     for item in expected:
         covered[item.region.slices] = True

@@ -91,10 +91,35 @@ def boxes(values: AnyArray) -> dict[int, tuple[slice, ...]]:
     dict of int to tuple of slice
         By ascending label, 0 too.
     """
-    ids, where = np.unique(values, return_inverse=True)
-    numbered = where.reshape(values.shape) + 1
-    found = ndimage.find_objects(numbered, len(ids))
+    ids, where = numbered(values)
+    found = ndimage.find_objects(where + 1, len(ids))
     return {int(i): box for i, box in zip(ids, found, strict=True) if box is not None}
+
+
+def numbered(values: AnyArray) -> tuple[AnyArray, NDArray[np.intp]]:
+    """Return the labels of an array, and which of them each pixel has.
+
+    Parameters
+    ----------
+    values : numpy.ndarray
+        Any shape, integers.
+
+    Returns
+    -------
+    ids : numpy.ndarray
+        (N,) ascending.
+    where : numpy.ndarray
+        Same shape, intp, index into ``ids``.
+    """
+    low, high = int(values.min(initial=0)), int(values.max(initial=0))
+    if low < 0 or high > 4 * values.size + 255:
+        ids, where = np.unique(values, return_inverse=True)
+        return ids, where.reshape(values.shape)
+    places = values.astype(np.intp, copy=False)
+    ids = np.flatnonzero(np.bincount(places.ravel()))  # no sorting: several times as fast
+    table = np.zeros(high + 1, np.intp)
+    table[ids] = np.arange(len(ids))
+    return ids.astype(values.dtype), table[places]
 
 
 def grown(box: tuple[slice, ...], by: Sequence[int], shape: Sequence[int]) -> tuple[slice, ...]:

@@ -12,6 +12,7 @@ from numpy.typing import NDArray
 from scipy import ndimage
 
 from napari_onnxseg.correct.agreement import fitting_scale
+from napari_onnxseg.correct.components import numbered
 from napari_onnxseg.correct.pairs import blocks
 from napari_onnxseg.correct.review_item import ReviewItem
 from napari_onnxseg.errors import ImageError
@@ -188,8 +189,7 @@ def _measured(objects: Any, doubt: Any, region: Region) -> tuple[AnyArray, AnyAr
     wide = region.grow((0,) * region.ndim, (1,) * region.ndim)
     seen = wide.intersect(Region.of_shape(objects.shape))
     values = np.asarray(objects[seen.slices])
-    ids, where = np.unique(values, return_inverse=True)
-    where = where.reshape(values.shape)
+    ids, where = numbered(values)
     inner = where[region.relative_to(seen).slices]
     area = np.bincount(inner.ravel(), minlength=len(ids))
     faces = _faces(where, region.relative_to(seen), len(ids))

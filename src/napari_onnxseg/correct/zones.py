@@ -13,7 +13,8 @@ from numpy.typing import NDArray
 from scipy import ndimage
 
 from napari_onnxseg.correct.agreement import fitting_scale
-from napari_onnxseg.correct.pairs import BLOCK_PX, blocks
+from napari_onnxseg.correct.cells import Cells, pixels_of
+from napari_onnxseg.correct.components import numbered
 from napari_onnxseg.correct.review_item import Kind, ReviewItem, identity_of
 from napari_onnxseg.errors import ChoiceError
 from napari_onnxseg.tiling.region import Region
@@ -88,7 +89,7 @@ def find_zones(
     rule = rule or ZoneRule()
     shape = tuple(int(n) for n in doubt.shape)
     sizes = fitting_scale(scale, len(shape))
-    cells = _Cells.of(doubt, _sides(shape, rule))
+    cells = Cells.of(doubt, _sides(shape, rule))
     doubtful = cells.mean() >= max(rule.threshold * 255, 1e-6)
     zones = _connected(doubtful, _reach(rule.merge / 2, sizes, cells.sides), rule.spatial_ndim)
     zones = _divided(zones, _steps(rule, shape, sizes, cells.sides))
@@ -129,7 +130,7 @@ def find_tiles(
         raise ChoiceError(f"The side of a tile is 1 px or more, got {side_px}.")
     ndim = len(doubt.shape)
     sides = tuple(1 if axis < ndim - spatial_ndim else side_px for axis in range(ndim))
-    cells = _Cells.of(doubt, sides)
+    cells = Cells.of(doubt, sides)
     numbers = np.arange(1, cells.total.size + 1).reshape(cells.total.shape)
     return with_labels(_items("tile", cells, numbers, fitting_scale(scale, ndim), 0), labels)
 
@@ -154,43 +155,8 @@ def with_labels(items: Sequence[ReviewItem], labels: Any) -> tuple[ReviewItem, .
     return tuple(_with_label(item, labels) for item in items)
 
 
-@dataclass(frozen=True, slots=True)
-class _Cells:
-    """Doubt summed up in cells."""
-
-    shape: tuple[int, ...]
-    sides: tuple[int, ...]
-    total: NDArray[np.float64]
-
-    @classmethod
-    def of(cls, doubt: Any, sides: tuple[int, ...]) -> _Cells:
-        """Sum a map up, block by block."""
-        shape = tuple(int(n) for n in doubt.shape)
-        counts = tuple(-(-n // side) for n, side in zip(shape, sides, strict=True))
-        total = np.zeros(counts)
-        for box in blocks(counts, max(1, BLOCK_PX // prod(sides))):
-            values = np.asarray(doubt[_pixels(box, sides, shape).slices]).astype(np.float64)
-            for axis, side in enumerate(sides):
-                values = np.add.reduceat(values, range(0, values.shape[axis], side), axis=axis)
-            total[box.slices] = values
-        return cls(shape, sides, total)
-
-    def mean(self) -> NDArray[np.float64]:
-        """Return the mean doubt of each cell."""
-        return np.asarray(self.total / self.area())
-
-    def area(self) -> NDArray[np.float64]:
-        """Return the pixels of each cell; fewer where the image ends."""
-        found = np.ones(self.total.shape)
-        for axis, (n, side) in enumerate(zip(self.shape, self.sides, strict=True)):
-            spans = np.full(self.total.shape[axis], float(side))
-            spans[-1] = n - side * (len(spans) - 1)
-            found *= spans.reshape([-1 if i == axis else 1 for i in range(len(self.shape))])
-        return found
-
-
 def _items(
-    kind: Kind, cells: _Cells, zones: NDArray[Any], sizes: Sequence[float], min_size: float
+    kind: Kind, cells: Cells, zones: NDArray[Any], sizes: Sequence[float], min_size: float
 ) -> list[ReviewItem]:
     """Return numbered zones of cells as places, most doubt first."""
     boxes = ndimage.find_objects(zones)
@@ -205,7 +171,7 @@ def _items(
         if box is None or area * pixel < min_size:
             continue
         inside = Region(tuple(s.start for s in box), tuple(s.stop for s in box))
-        region = _pixels(inside, cells.sides, cells.shape)
+        region = pixels_of(inside, cells.sides, cells.shape)
         mean, share = sums[number] / area / 255, sums[number] / everything
         identity = identity_of(kind, region)
         found.append(ReviewItem(identity, kind, region, 0, area * pixel, float(mean), float(share)))
@@ -214,9 +180,10 @@ def _items(
 
 def _with_label(item: ReviewItem, labels: Any) -> ReviewItem:
     """Return a place with its class."""
-    values, counts = np.unique(np.asarray(labels[item.region.slices]), return_counts=True)
-    counts[values == 0] = 0
-    label = int(values[counts.argmax()]) if counts.any() else 0
+    ids, where = numbered(np.asarray(labels[item.region.slices]))
+    counts = np.bincount(where.ravel(), minlength=len(ids))
+    counts[ids == 0] = 0
+    label = int(ids[counts.argmax()]) if counts.any() else 0
     return replace(item, label=label)
 
 
@@ -284,10 +251,3 @@ def _steps(
 def _reach(distance: float, sizes: Sequence[float], sides: Sequence[int]) -> list[int]:
     """Return a distance in cells, on each axis."""
     return [ceil(distance / (size * side)) for size, side in zip(sizes, sides, strict=True)]
-
-
-def _pixels(box: Region, sides: Sequence[int], shape: Sequence[int]) -> Region:
-    """Return the pixels of a box of cells."""
-    start = tuple(a * side for a, side in zip(box.start, sides, strict=True))
-    stop = (min(b * side, n) for b, side, n in zip(box.stop, sides, shape, strict=True))
-    return Region(start, tuple(stop))
