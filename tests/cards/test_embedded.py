@@ -105,7 +105,7 @@ def test_the_entries_of_otx_are_on_the_card(tmp_path):
     assert [entry.name for entry in card.classes] == ["background", "red car", "tree", "wall"]
     assert (card.colour_order, card.suggested) == ("RGB", None)
     assert any("below its threshold" in note for note in card.notes)
-    assert any("whole pictures of 64 × 64 px" in note for note in card.notes)
+    assert card.sizing.side_px == 64
     assert not card.extra
 
 

@@ -160,7 +160,7 @@ def test_the_network_for_clothes_names_four_classes(tmp_path):
     assert [c.name for c in card.classes] == ["background", "upper body", "lower body", "full body"]
     assert (card.scores, card.facts["classes"]) == ("logits", "file name")
     assert card.normalization.mean == IMAGENET[0]
-    assert any("whole pictures of 768 × 768 px" in note for note in card.notes)
+    assert card.sizing.side_px == 768
 
 
 def modnet_side(height, width):

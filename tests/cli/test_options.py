@@ -26,12 +26,18 @@ EVERY_CHOICE = {
     "normalization": ("percentile:1,99", Normalization("percentile", low=1, high=99)),
     "statistics": ("plane", "plane"),
     "nodata": ("-9999", -9999.0),
+    "pixel_size": ("0.25 um", "0.25 um"),
     "threshold": ("0.3", 0.3),
     "heads": ("mask", ("mask",)),
     "feather_px": ("3", 3.0),
     "background": ("#aabbcc", "#aabbcc"),
 }
-SWITCHES = {"rgb": "--no-rgb", "confidence": "--confidence", "objects": "--objects"}
+SWITCHES = {
+    "rgb": "--no-rgb",
+    "resample": "--resample",
+    "confidence": "--confidence",
+    "objects": "--objects",
+}
 
 
 def typed(job: type, files: type, *words: str) -> tuple[Any, dict[str, Any]]:

@@ -187,7 +187,7 @@ class Head:
 
 @dataclass(frozen=True, slots=True)
 class Sizing:
-    """How large a whole picture is made for a cut-out network that takes any size.
+    """How large a whole picture is made for a network that was trained on whole pictures.
 
     Parameters
     ----------
@@ -258,7 +258,7 @@ class ModelCard:
     objects : ObjectRule or None
         How to separate objects, when the model is made for it.
     sizing : Sizing or None
-        What a whole picture is brought to, for a cut-out network with free sides.
+        What a whole picture is brought to; cut-outs with fixed sides need none.
     pixel_size : tuple of float and str, or None
         Side of a pixel of the training images and its unit, such as ``(5.5, "cm")``.
     suggested : Suggested or None

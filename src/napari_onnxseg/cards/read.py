@@ -9,7 +9,7 @@ from functools import lru_cache
 from pathlib import Path
 from typing import Any
 
-from napari_onnxseg.cards.card import Fact, Layout, ModelCard, Task, TensorSpec
+from napari_onnxseg.cards.card import Fact, Layout, ModelCard, TensorSpec
 from napari_onnxseg.cards.catalog import list_models, user_folder
 from napari_onnxseg.cards.description import Description
 from napari_onnxseg.cards.heads import distinct, geometry_of, meaning_of, other_heads
@@ -181,7 +181,7 @@ def _assemble(path: Path, sha256: str, told: Description, reading: Reading, note
     found = {**meaning.findings, "normalization": normalization}
     others, other_notes = other_heads(graph, source, reading.outputs[1:], told)
     head_name = told.head_name or main.spec.name
-    sizing = told.sizing if task == "matting" and None in source.sides else None
+    sizing = told.sizing if task != "matting" or None in source.sides else None
     facts = _facts(found, reading, told) | ({"sizing": told.fact("sizing")} if sizing else {})
     heard = (finding.note for finding in found.values())
     return ModelCard(
@@ -215,7 +215,7 @@ def _assemble(path: Path, sha256: str, told: Description, reading: Reading, note
             n
             for n in (
                 *(note, *told.notes, *reading.notes, *heard, *other_notes),
-                *(_name_note(facts), _size_note(told, task), _pixel_note(told)),
+                _name_note(facts),
             )
             if n
         ),
@@ -250,28 +250,6 @@ def _name_note(facts: Mapping[str, Fact]) -> str:
     return (
         f"Guessed from the name of the file, because published models are called so: "
         f"{', '.join(guessed)}. If the result looks wrong, state them in a card beside the model."
-    )
-
-
-def _size_note(told: Description, task: Task) -> str:
-    """Say that a network which was trained on whole pictures will see tiles."""
-    if task == "matting" or told.sizing is None:
-        return ""
-    side = told.sizing.side_px
-    return (
-        f"The model was trained on whole pictures of {side} × {side} px; bring larger ones to "
-        "about that size first, because they are worked on in tiles."
-    )
-
-
-def _pixel_note(told: Description) -> str:
-    """Say what resolution the model was trained at."""
-    if told.pixel_size is None:
-        return ""
-    side, unit = told.pixel_size
-    return (
-        f"The model was trained on pixels of {side:g} {unit}; bring images of another resolution "
-        "to about that first."
     )
 
 

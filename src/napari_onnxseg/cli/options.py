@@ -103,6 +103,16 @@ OPTIONS: Mapping[str, Option] = {
         read=_one_of("image", "plane"),
     ),
     "nodata": Option("Pixels of this value are no data, as NaN always is.", float),
+    "pixel_size": Option(
+        "Side of the image's pixels, such as '0.25 um' or '5x6 cm'; the file says by default.",
+        metavar="LENGTH",
+    ),
+    "resample": Option(
+        "Bring the image to the resolution, or the size, that the model was trained at; by "
+        "default where both are known.",
+        bool,
+        flags=("--resample/--no-resample",),
+    ),
     "threshold": Option(
         "Probability above which a pixel is foreground, 0 to 1; the card or 0.5 by default.", float
     ),

@@ -27,6 +27,7 @@ from napari_onnxseg.pipeline.feeding import stack_of
 from napari_onnxseg.pipeline.heads import channel_names, choose_heads
 from napari_onnxseg.pipeline.job import HeadResult, Progress, SegmentJob, SegmentResult
 from napari_onnxseg.pipeline.known import known_model
+from napari_onnxseg.pipeline.pixel_size import stated_pixel_size
 from napari_onnxseg.pipeline.plan import SegmentPlan, plan_segment
 from napari_onnxseg.pipeline.semantic import segment
 
@@ -102,7 +103,8 @@ class Segmenting:
 
     def _job(self, image: ImageFile) -> SegmentJob:
         """Return every choice, for one image."""
-        return SegmentJob(**image_choices(self.choices, image))
+        stated = {"pixel_size": stated_pixel_size(image.scale, image.units)}
+        return SegmentJob(**stated | image_choices(self.choices, image))
 
 
 @dataclass(frozen=True, slots=True)

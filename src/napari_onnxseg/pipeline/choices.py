@@ -12,6 +12,7 @@ from typing import Any
 import numpy as np
 
 from napari_onnxseg.errors import ChoiceError
+from napari_onnxseg.pipeline.pixel_size import SIZE_WORDS, read_pixel_size
 from napari_onnxseg.prepare.normalize import Normalization
 
 
@@ -137,6 +138,8 @@ _KINDS: Mapping[str, tuple[Callable[[Any], Any], str]] = {
     "normalization": (_instance(Normalization), "a Normalization, such as Normalization('unit')"),
     "statistics": (_one_of("image", "plane"), "'image' or 'plane'"),
     "nodata": _NUMBER,
+    "pixel_size": (read_pixel_size, SIZE_WORDS),
+    "resample": _FLAG,
     "threshold": _NUMBER,
     "confidence": _FLAG,
     "objects": _FLAG,

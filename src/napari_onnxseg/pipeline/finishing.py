@@ -95,7 +95,7 @@ def _finished(
     """Measure some planes together, and finish each."""
     reference = None
     if needs_reference(output.head.after):
-        sources = [stack.plane(index) for index in indices]
+        sources = [plan.seen(stack.plane(index)) for index in indices]
         reference = seen_image(sources, plan.channels, plan.job.nodata)
     stages = output.measure(group, reference)
     for position in group:

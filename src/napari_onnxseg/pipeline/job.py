@@ -9,6 +9,7 @@ from typing import Any, Literal, Protocol
 
 from napari_onnxseg.cards.card import Head, ModelCard
 from napari_onnxseg.pipeline.choices import settle_choices
+from napari_onnxseg.pipeline.pixel_size import PixelSize
 from napari_onnxseg.prepare.channels import ColourOrder
 from napari_onnxseg.prepare.normalize import Normalization
 from napari_onnxseg.tiling.region import Region
@@ -61,6 +62,14 @@ class SegmentJob:
         Measure intensity statistics over the whole image, or for each plane of a stack.
     nodata : float, optional
         Pixels of this value are no data, as NaN always is.
+    pixel_size : str or tuple, optional
+        Side of the image's pixels with its unit, such as ``"0.25 um"``, ``"5 x 6 cm"`` (rows,
+        columns) or ``((0.25, 0.25), "um")``; needed to bring it to the resolution that a
+        model was trained at.
+    resample : bool, optional
+        False works at the image's own resolution, in tiles. None brings the image to the
+        resolution, or the size of a whole picture, that the model was trained at, where that
+        is known; True does so too, and refuses a run where the pixel size is missing.
     threshold : float, optional
         For one-channel models: foreground where the probability exceeds it; None takes the
         card's suggestion, or one half. For several classes: class 0 where the best is less
@@ -93,6 +102,8 @@ class SegmentJob:
     normalization: Normalization | None = None
     statistics: Literal["image", "plane"] = "image"
     nodata: float | None = None
+    pixel_size: PixelSize | None = None
+    resample: bool | None = None
     threshold: float | None = None
     confidence: bool = False
     objects: bool = False

@@ -4,14 +4,15 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from math import lcm, prod
+from math import prod
 from typing import Any
 
 from napari_onnxseg.arrays.source import ImageStack
-from napari_onnxseg.cards.card import ModelCard, Sizing
+from napari_onnxseg.cards.card import ModelCard
 from napari_onnxseg.decode.colour import parse_colour
 from napari_onnxseg.errors import ChoiceError, ImageError
 from napari_onnxseg.pipeline.job import MatteJob
+from napari_onnxseg.pipeline.resolution import picture_sides
 from napari_onnxseg.pipeline.results import result_leading
 from napari_onnxseg.pipeline.settle import job_threads, refuse_volumes
 from napari_onnxseg.pipeline.words import bytes_words, count_words, px_words
@@ -20,9 +21,6 @@ from napari_onnxseg.prepare.normalize import Normalization
 
 FREE_SIDE_PX = 320
 """Side for models that take any: the one U²-Net was trained at."""
-
-LONGEST = 4
-"""How many times the wanted side a long picture may get, lest a panorama fill the memory."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -198,21 +196,11 @@ def _three(chosen: tuple[int, ...] | None) -> tuple[int, ...] | None:
 def _side(card: ModelCard, shape: tuple[int, ...]) -> tuple[int, ...]:
     """Return the sides the network sees: fixed ones, those of its card, or near 320."""
     free = (
-        _sized(card.sizing, shape, card.geometry.multiple)
+        picture_sides(card, card.sizing, shape)
         if card.sizing
         else tuple(max(1, round(FREE_SIDE_PX / m)) * m for m in card.geometry.multiple)
     )
     return tuple(fixed or side for fixed, side in zip(card.input.sides, free, strict=True))
-
-
-def _sized(sizing: Sizing, shape: tuple[int, ...], multiple: tuple[int, ...]) -> tuple[int, ...]:
-    """Return the sides that a card wants for a picture, on the multiples of card and graph."""
-    wanted, grain = sizing.side_px, [lcm(sizing.multiple, m) for m in multiple]
-    near = min(shape) <= wanted <= max(shape)
-    kept = [side if near else side * wanted // min(shape) for side in shape]
-    sides = kept if sizing.keep_aspect else [wanted] * len(shape)
-    longest = LONGEST * wanted
-    return tuple(max(1, min(s, longest) // g) * g for s, g in zip(sides, grain, strict=True))
 
 
 def _memory_bytes(card: ModelCard, side: Sequence[int], result: Sequence[int]) -> int:

@@ -2,17 +2,24 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from math import ceil, prod
 from typing import Any
 
-from napari_onnxseg.arrays.source import ImageStack
+from napari_onnxseg.arrays.source import ImageSource, ImageStack
 from napari_onnxseg.cards.card import Head, ModelCard
 from napari_onnxseg.decode.labels import label_dtype
 from napari_onnxseg.errors import ChoiceError
 from napari_onnxseg.pipeline.heads import choose_heads, tiled_as
 from napari_onnxseg.pipeline.job import SegmentJob
-from napari_onnxseg.pipeline.settle import job_threads, refuse_volumes, settle_tiles, tile_notes
+from napari_onnxseg.pipeline.resolution import Resolution, settle_resolution
+from napari_onnxseg.pipeline.settle import (
+    job_threads,
+    refuse_volumes,
+    settle_tiles,
+    tile_notes,
+    whole_tile,
+)
 from napari_onnxseg.pipeline.words import bytes_words, count_words, px_words
 from napari_onnxseg.prepare.channels import ChannelMap, map_channels
 from napari_onnxseg.prepare.normalize import Normalization
@@ -44,7 +51,10 @@ class SegmentPlan:
     heads : tuple of Head
         The outputs that are wanted.
     tiles : TilePlan
-        Geometry of one plane, in which every output is exact where the graph allows it.
+        Geometry of one plane as the network sees it, in which every output is exact where the
+        graph allows it.
+    resolution : Resolution or None
+        The grid that the network works on, where it is not that of the image.
     workers, threads : int
         Tiles at once, and threads of the network inside each.
     batch : int
@@ -62,11 +72,34 @@ class SegmentPlan:
     normalization: Normalization
     heads: tuple[Head, ...]
     tiles: TilePlan
+    resolution: Resolution | None
     workers: int
     threads: int
     batch: int
     memory_bytes: int
     notes: tuple[str, ...]
+
+    @property
+    def shape(self) -> tuple[int, ...]:
+        """Pixels of one plane of the image, and of the result."""
+        return self.resolution.image if self.resolution else self.tiles.shape
+
+    def seen(self, plane: ImageSource) -> ImageSource:
+        """Return a plane of the image as the network sees it.
+
+        Parameters
+        ----------
+        plane : ImageSource
+            At the image's own resolution.
+
+        Returns
+        -------
+        ImageSource
+            The same one where nothing is resampled.
+        """
+        if self.resolution is None:
+            return plane
+        return self.resolution.source(plane, self.channels, self.job.nodata)
 
     @property
     def threshold(self) -> float | None:
@@ -102,14 +135,15 @@ class SegmentPlan:
             Axes and tiles; normalisation and memory.
         """
         planes = count_words(len(self.indices), "plane")
+        seen = f"{self.resolution.words}; " if self.resolution else ""
         scope = (
             ""
             if not self.normalization.needs_statistics
             else (f", measured once per {self.job.statistics}")
         )
         return (
-            f"{planes} of {px_words(self.tiles.shape)}, {self.channels.words}; "
-            f"{self.tiles.words()}\n"
+            f"{planes} of {px_words(self.shape)}, {self.channels.words}; "
+            f"{seen}{self.tiles.words()}\n"
             f"{self.normalization.words()}{scope}; {self._answer_words()}"
             f"about {bytes_words(self.memory_bytes)} "
             f"on {count_words(max(self.workers, self.threads), 'thread')}"
@@ -135,6 +169,7 @@ class SegmentPlan:
         """
         return {
             "plan": self.words(),
+            "resolution": self.resolution and self.resolution.record(),
             "tile": list(self.tiles.tile),
             "halo": list(self.tiles.halo),
             "overlap": list(self.tiles.overlap),
@@ -175,8 +210,10 @@ def plan_segment(stack: ImageStack, card: ModelCard, job: SegmentJob) -> Segment
     heads = choose_heads(card, job.heads)
     _refuse_misfits(card, job, heads)
     indices = tuple(stack.indices(job.index))
+    seen, said = settle_resolution(stack.shape, card, job)
     tiled = tiled_as(card, heads)
-    tiles = settle_tiles(stack.shape, tiled, job, planes=len(indices))
+    tiled, heads = (seen.tiled(tiled), seen.heads(heads)) if seen else (tiled, heads)
+    tiles = _tiles(stack, tiled, job, seen, planes=len(indices))
     batch, notes = _batch(card, job, len(tiles))
     workers = min(job_threads(job.workers), ceil(len(tiles) * len(indices) / batch))
     return SegmentPlan(
@@ -193,13 +230,25 @@ def plan_segment(stack: ImageStack, card: ModelCard, job: SegmentJob) -> Segment
         normalization=job.normalization or card.normalization,
         heads=heads,
         tiles=tiles,
+        resolution=seen if seen and seen.changes else None,
         workers=workers,
         threads=job_threads(job.workers) if workers == 1 else 1,
         batch=batch,
         memory_bytes=_network_bytes(tiled, heads, tiles, workers * batch)
         + len(indices) * prod(stack.shape) * sum(_bytes_per_px(head, job) for head in heads),
-        notes=(*card.notes, *notes, *tile_notes(tiled, job, tiles)),
+        notes=(*card.notes, *said, *notes, *tile_notes(tiled, job, tiles)),
     )
+
+
+def _tiles(
+    stack: ImageStack, tiled: ModelCard, job: SegmentJob, seen: Resolution | None, *, planes: int
+) -> TilePlan:
+    """Settle the tiles of what the network sees; one alone where it sees whole pictures."""
+    if seen is None:
+        return settle_tiles(stack.shape, tiled, job, planes=planes)
+    if seen.once and job.tile is None and all(side is None for side in tiled.input.sides):
+        job = replace(job, tile=whole_tile(seen.model, tiled))
+    return settle_tiles(seen.model, tiled, job, planes=planes)
 
 
 def _refuse_misfits(card: ModelCard, job: SegmentJob, heads: tuple[Head, ...]) -> None:

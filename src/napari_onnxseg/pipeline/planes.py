@@ -20,7 +20,8 @@ class Planes:
     ----------
     stack : ImageStack
         The image. All of its planes count for statistics of the image, also those that are
-        not part of the run, so that one slice and the whole stack give the same answer.
+        not part of the run, so that one slice and the whole stack give the same answer. They
+        are measured as the network sees them.
     plan : SegmentPlan
         The decisions.
     positions : sequence of tuple of int
@@ -48,12 +49,14 @@ class Planes:
         for position, index in zip(self._positions, self._plan.indices, strict=True):
             if feeder is None or self._plan.job.statistics == "plane":
                 feeder = self._measured(index)
-            yield Plane(position, self._stack.plane(index), feeder)
+            plane = self._stack.plane(index)
+            yield Plane(position, self._plan.seen(plane), feeder, plane)
 
     def _measured(self, index: Position) -> Feeder:
         """Measure this plane, or the whole image."""
         each = self._plan.job.statistics == "plane"
-        sources = [self._stack.plane(i) for i in ([index] if each else self._stack.indices())]
+        indices = [index] if each else self._stack.indices()
+        sources = [self._plan.seen(self._stack.plane(i)) for i in indices]
         card, job = self._plan.card, self._plan.job
         with self.watch.stage("statistics"):
             feeder, self.stats, self.notes = feeder_for(

@@ -121,9 +121,11 @@ def segment(
         planes = Planes(stack, plan, outputs.positions, watch)
         yield Progress(0, total, stage="statistics")
         for done, (position, finished) in enumerate(finished_blocks(bench, planes), start=1):
+            regions = []
             for part in finished:
                 outputs.write(position, part.blocks)
-            yield Progress(done, total, position, tuple(part.region for part in finished))
+                regions.append(part.region)
+            yield Progress(done, total, position, tuple(regions))
     for position, work in (*finishing(plan, stack, outputs), *separating(plan, outputs)):
         yield Progress(total, total, position, stage=work.stage)
         cancel.check()

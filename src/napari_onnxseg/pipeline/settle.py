@@ -55,7 +55,7 @@ def settle_tiles(
     TileError
         When the user's numbers do not fit the model; the message gives legal ones.
     """
-    whole = _whole(shape, card)
+    whole = whole_tile(shape, card)
     tile = _requested_tile(card, job, whole)
     halo, overlap = _exact_halo(card), (0,) * len(whole)
     if tile is None:
@@ -132,7 +132,7 @@ def job_threads(workers: int | None) -> int:
     return workers or physical_cores()
 
 
-def _whole(shape: Sequence[int], card: ModelCard) -> tuple[int, ...]:
+def whole_tile(shape: Sequence[int], card: ModelCard) -> tuple[int, ...]:
     """Return the sides of one tile that sees the whole padded image."""
     return tuple(
         ceil(n / m) * m + 2 * s
@@ -182,7 +182,7 @@ def _automatic_tile(
     shape: Sequence[int], card: ModelCard, halo: tuple[int, ...], workers: int, planes: int
 ) -> tuple[int, ...]:
     """Return the cheapest exact tile within the budget, or a square one for blending."""
-    whole = _whole(shape, card)
+    whole = whole_tile(shape, card)
     per_px = max(card.geometry.bytes_per_px, 1.0)
     whole_fits = prod(whole) * per_px * min(workers, planes) <= BUDGET_BYTES
     smallest = prod(2 * h + m for h, m in zip(halo, card.geometry.multiple, strict=True))

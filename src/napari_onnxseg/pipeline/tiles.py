@@ -11,6 +11,7 @@ from typing import TypeVar
 import numpy as np
 
 from napari_onnxseg.arrays.source import ImageSource, read_padded
+from napari_onnxseg.cards.card import Head
 from napari_onnxseg.errors import ModelError
 from napari_onnxseg.pipeline.after import staged
 from napari_onnxseg.pipeline.cancel import Cancel
@@ -18,8 +19,11 @@ from napari_onnxseg.pipeline.decoding import Block, Decoder
 from napari_onnxseg.pipeline.engine import Engine
 from napari_onnxseg.pipeline.plan import SegmentPlan
 from napari_onnxseg.pipeline.record import Stopwatch
+from napari_onnxseg.pipeline.resampled import can_lack
+from napari_onnxseg.pipeline.returning import BAND_VALUES, Bands, on_image
 from napari_onnxseg.pipeline.work import work_through
 from napari_onnxseg.prepare.feed import Feeder
+from napari_onnxseg.prepare.regrid import row_bands
 from napari_onnxseg.prepare.resample import repeat_ids, rescale_scores
 from napari_onnxseg.tiling.plan import Tile
 from napari_onnxseg.tiling.region import Region
@@ -67,14 +71,23 @@ class Plane:
     position : tuple of int
         Of the plane in the result.
     source : ImageSource
-        Its pixels.
+        Its pixels as the network sees them.
     feeder : Feeder
         Fills network input from them.
+    image : ImageSource
+        Its pixels as they are.
     """
 
     position: Position
     source: ImageSource
     feeder: Feeder
+    image: ImageSource
+
+    def invalid(self, region: Region) -> Mask | None:
+        """Return where a region of the image has no data; None where it has everywhere."""
+        if not can_lack(self.image, self.feeder.channels, self.feeder.nodata):
+            return None
+        return self.feeder.invalid(self.image.read(region))
 
 
 @dataclass(frozen=True, slots=True)
@@ -105,7 +118,7 @@ class Finished:
 
 def finished_blocks(
     bench: Bench, planes: Iterable[Plane]
-) -> Iterator[tuple[Position, list[Finished]]]:
+) -> Iterator[tuple[Position, Iterable[Finished]]]:
     """Run all tiles of all planes.
 
     Parameters
@@ -117,34 +130,41 @@ def finished_blocks(
 
     Returns
     -------
-    iterator of (tuple of int, list of Finished)
+    iterator of (tuple of int, iterable of Finished)
         Once per tile: the plane of the tile that was done, and what is final now: the
-        tile's own part, or the band it completed, or nothing yet.
+        tile's own part, or the band it completed, or nothing yet. To be gone through
+        before the next tile is asked for.
     """
     return _blended(bench, planes) if bench.plan.tiles.blends else _cropped(bench, planes)
 
 
-def _cropped(bench: Bench, planes: Iterable[Plane]) -> Iterator[tuple[Position, list[Finished]]]:
+def _cropped(
+    bench: Bench, planes: Iterable[Plane]
+) -> Iterator[tuple[Position, Iterable[Finished]]]:
     """Keep the trusted part of each tile; any order."""
 
-    def work(group: tuple[Plane, list[Tile]]) -> list[tuple[Position, list[Finished]]]:
-        return [(seen.plane.position, [_crop(bench, seen)]) for seen in _seen(bench, *group)]
+    def work(group: tuple[Plane, list[Tile]]) -> list[tuple[Position, Iterable[Finished]]]:
+        return [(seen.plane.position, _crop(bench, seen)) for seen in _seen(bench, *group)]
 
     for done in _through(bench, work, planes, ordered=False):
         yield from done
 
 
-def _blended(bench: Bench, planes: Iterable[Plane]) -> Iterator[tuple[Position, list[Finished]]]:
+def _blended(
+    bench: Bench, planes: Iterable[Plane]
+) -> Iterator[tuple[Position, Iterable[Finished]]]:
     """Blend numbers where tiles overlap, plane by plane in the order of the tiles."""
 
     def work(group: tuple[Plane, list[Tile]]) -> list[tuple[Plane, list[Scores]]]:
         return [(seen.plane, _blendable(bench, seen)) for seen in _seen(bench, *group)]
 
     stitchers = [Stitcher(bench.plan.tiles) for _ in bench.decoders]
+    resolution = bench.plan.resolution
+    rows = Bands(resolution) if resolution else None
     for done in _through(bench, work, planes, ordered=True):
         for plane, parts in done:
             bands = [s.add(part) for s, part in zip(stitchers, parts, strict=True)]
-            yield plane.position, [_blended_part(bench, plane, b) for b in zip(*bands, strict=True)]
+            yield plane.position, _decoded(bench, plane, zip(*bands, strict=True), rows)
 
 
 def _through(
@@ -194,11 +214,16 @@ def _desk(bench: Bench) -> Batch:
     return buffer
 
 
+def _covered(tile: Tile, head: Head) -> Region:
+    """Return the part of a tile of which an output tells something."""
+    return tile.box.grow(tuple(-side for side in head.geometry.shrink))
+
+
 def _kept(bench: Bench, seen: _Seen, number: int, keep: Region) -> Scores:
-    """Return the numbers of one output in a part of the tile, at the image's resolution."""
+    """Return the numbers of one output in a part of the tile, at the resolution it was fed."""
     head, decoder = bench.plan.heads[number], bench.decoders[number]
     geometry, scores = head.geometry, seen.scores[number]
-    covered = seen.tile.box.grow(tuple(-s for s in geometry.shrink))
+    covered = _covered(seen.tile, head)
     resized = any(r != 1 for r in geometry.ratio)
     if resized:
         resize = repeat_ids if head.scores == "labels" else rescale_scores
@@ -213,8 +238,13 @@ def _kept(bench: Bench, seen: _Seen, number: int, keep: Region) -> Scores:
     return part if resized else staged(part, decoder.early)
 
 
-def _crop(bench: Bench, seen: _Seen) -> Finished:
+def _crop(bench: Bench, seen: _Seen) -> Iterable[Finished]:
     """Decode the trusted part of a tile that lies in the image."""
+    return [_as_seen(bench, seen)] if bench.plan.resolution is None else _returned(bench, seen)
+
+
+def _as_seen(bench: Bench, seen: _Seen) -> Finished:
+    """Decode it at the resolution that the network saw."""
     keep = seen.tile.keep.intersect(Region.of_shape(bench.plan.tiles.shape))
     invalid = seen.invalid
     if invalid is not None:
@@ -237,13 +267,53 @@ def _blendable(bench: Bench, seen: _Seen) -> list[Scores]:
         ]
 
 
-def _blended_part(bench: Bench, plane: Plane, bands: tuple[tuple[Region, Scores], ...]) -> Finished:
-    """Decode a finished band, whose pixels are looked at once more for missing data."""
-    region = bands[0][0]
+def _returned(bench: Bench, seen: _Seen) -> Iterable[Finished]:
+    """Decode it at the resolution of the image; a large part later, some rows at a time."""
+    resolution = bench.plan.resolution
+    assert resolution is not None
+    back, heads = resolution.back, bench.plan.heads
+    target = back.within(seen.tile.keep.intersect(Region.of_shape(resolution.model)))
+    if not target.size:
+        return ()
+    needed = back.needs(target)
     with bench.watch.stage("decode"):
-        invalid = plane.feeder.invalid(plane.source.read(region))
+        views = [needed.intersect(_covered(seen.tile, head)) for head in heads]
+        parts = [_kept(bench, seen, number, view) for number, view in enumerate(views)]
+
+    def finished(region: Region) -> Finished:
+        bench.cancel.check()
+        numbers = [
+            on_image(back, part, view.start, region, ids=head.scores == "labels")
+            for part, view, head in zip(parts, views, heads, strict=True)
+        ]
+        return _finished(bench, seen.plane, region, numbers)
+
+    per_row = target.shape[1] * sum(map(len, parts))
+    bands = list(row_bands(target, per_row, BAND_VALUES))
+    return map(finished, bands) if bands[1:] else [finished(target)]
+
+
+def _decoded(
+    bench: Bench,
+    plane: Plane,
+    bands: Iterable[tuple[tuple[Region, Scores], ...]],
+    rows: Bands | None,
+) -> Iterator[Finished]:
+    """Decode bands of blended numbers, whose pixels are looked at for missing data."""
+    for band in bands:
+        region, parts = band[0][0], [scores for _, scores in band]
+        for place, numbers in [(region, parts)] if rows is None else rows.add(parts, region):
+            yield _finished(bench, plane, place, numbers, blended=True)
+
+
+def _finished(
+    bench: Bench, plane: Plane, region: Region, numbers: list[Scores], *, blended: bool = False
+) -> Finished:
+    """Decode numbers of a region of the image."""
+    with bench.watch.stage("decode"):
+        invalid = plane.invalid(region)
         blocks = [
-            decoder.decode(scores, region, invalid, blended=True)
-            for decoder, (_, scores) in zip(bench.decoders, bands, strict=True)
+            decoder.decode(scores, region, invalid, blended=blended)
+            for decoder, scores in zip(bench.decoders, numbers, strict=True)
         ]
     return Finished(region, blocks)

@@ -10,6 +10,8 @@ import numpy as np
 from napari.layers import Layer
 from numpy.typing import ArrayLike, NDArray
 
+from napari_onnxseg.pipeline.pixel_size import PixelSize, stated_pixel_size
+
 Matrix = NDArray[np.float64]
 
 
@@ -109,6 +111,24 @@ class Transform:
             units=tuple(self.units[axis] for axis in keep),
             axis_labels=_kept_labels(self.axis_labels, keep),
         )
+
+    def pixel_size(self, axes: Sequence[int]) -> PixelSize | None:
+        """Side of a pixel, as long as it is in the world.
+
+        Parameters
+        ----------
+        axes : sequence of int
+            Rows and columns.
+
+        Returns
+        -------
+        tuple of (tuple of float) and str, or None
+            One number an axis, and the unit; None when they have no unit of length.
+        """
+        picked = np.ix_(list(axes), list(axes))
+        linear = self.affine[:-1, :-1] @ self.rotate @ self.shear @ np.diag(self.scale)
+        sides = np.linalg.norm(linear[picked], axis=0)
+        return stated_pixel_size(sides.tolist(), [str(self.units[axis]) for axis in axes])
 
     def arguments(self) -> dict[str, Any]:
         """Keyword arguments for a new layer.
