@@ -25,7 +25,7 @@ from napari_onnxseg.errors import ChoiceError, FileFormatError, ImageError
 from napari_onnxseg.tiling.region import Region
 
 fixed = settings(derandomize=True, deadline=None, max_examples=20)
-FINE = ZoneRule(grain_px=1, threshold=0.5)
+FINE = ZoneRule(grain_px=1, threshold=0.5, largest=1000)
 
 
 def doubtful(*boxes, shape=(100, 120), value=200):

@@ -216,7 +216,18 @@ def fill_holes(labels: Any, scope: Scope = ALL, *, max_size: float | None = None
 
 
 def around(one: Region, other: Region) -> Region:
-    """Return the smallest box that holds two others."""
+    """Return the smallest box that holds two others.
+
+    Parameters
+    ----------
+    one, other : Region
+        The boxes.
+
+    Returns
+    -------
+    Region
+        Around both.
+    """
     return Region(
         tuple(map(min, zip(one.start, other.start, strict=True))),
         tuple(map(max, zip(one.stop, other.stop, strict=True))),

@@ -123,7 +123,20 @@ def numbered(values: AnyArray) -> tuple[AnyArray, NDArray[np.intp]]:
 
 
 def grown(box: tuple[slice, ...], by: Sequence[int], shape: Sequence[int]) -> tuple[slice, ...]:
-    """Return a box widened by pixels on each axis, inside an array of this shape."""
+    """Return a box widened by pixels on each axis, inside an array of this shape.
+
+    Parameters
+    ----------
+    box : tuple of slice
+        The box.
+    by, shape : sequence of int
+        Pixels on each axis: how much wider, and of the array.
+
+    Returns
+    -------
+    tuple of slice
+        The wider box.
+    """
     return tuple(
         slice(max(0, s.start - n), min(side, s.stop + n))
         for s, n, side in zip(box, by, shape, strict=True)

@@ -67,6 +67,19 @@ class ReviewProgress:
 
 
 def identity_of(kind: Kind, region: Region) -> str:
-    """Return the identity of a place."""
+    """Return the identity of a place.
+
+    Parameters
+    ----------
+    kind : {"zone", "tile", "object"}
+        What it is.
+    region : Region
+        Box around it.
+
+    Returns
+    -------
+    str
+        The same for the same box.
+    """
     spans = (f"{a}:{b}" for a, b in zip(region.start, region.stop, strict=True))
     return f"{kind} {','.join(spans)}"

@@ -39,8 +39,8 @@ class ZoneRule:
     merge : float
         Zones no further apart than this are one, world units.
     largest : float
-        Longer zones are divided, world units; 0 for a thirtieth of the longest side, but 256
-        pixels at least.
+        Longer zones are divided, world units; 0 for an eighth of the longest side, but 64 to
+        512 pixels.
     spatial_ndim : int
         How many of the last axes are spatial; zones do not reach over others.
     most : int
@@ -244,7 +244,8 @@ def _steps(
     rule: ZoneRule, shape: tuple[int, ...], sizes: Sequence[float], sides: tuple[int, ...]
 ) -> list[int]:
     """Return the longest zone in cells, on each axis."""
-    largest = rule.largest or max(256, max(shape) / 30) * min(sizes[-rule.spatial_ndim :])
+    usual = min(512.0, max(64.0, max(shape) / 8)) * min(sizes[-rule.spatial_ndim :])
+    largest = rule.largest or usual
     return [max(1, n) for n in _reach(largest, sizes, sides)]
 
 
