@@ -47,7 +47,7 @@ def sample(viewer, made, part=...):
 
 def test_the_segmentation_is_that_of_the_python_door(viewer, qtbot):
     layer = sample(viewer, nuclei, np.s_[:200, :240])
-    panel = ready(SegmentWidget(viewer), qtbot)
+    panel = ready(SegmentWidget(viewer), qtbot, "unet-nuclei")
     panel.choices.objects.setChecked(True)
     panel.choices.confidence.setChecked(True)
     run(panel, qtbot)

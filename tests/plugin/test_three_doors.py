@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -31,9 +32,9 @@ def by_widget(qtbot: Any, kind: type, image: np.ndarray, model: Any, **layer: An
     source = viewer.add_image(image, **layer)
     panel = kind(viewer)
     qtbot.addWidget(panel)
-    if not isinstance(model, str):
-        panel.model.models.open(model)
-    qtbot.waitUntil(lambda: panel.model.card is not None, timeout=WAIT_MS)
+    panel.model.models.open(model)
+    names = lambda: panel.model.card and panel.model.card.name  # noqa: E731
+    qtbot.waitUntil(lambda: names() == Path(model).stem, timeout=WAIT_MS)
     panel.replan()
     panel.foot.run.click()
     qtbot.waitUntil(lambda: not panel.is_running, timeout=WAIT_MS)
