@@ -9,13 +9,12 @@ from typing import Any
 from napari_onnxseg.arrays.source import ImageSource, ImageStack
 from napari_onnxseg.cards.card import Head, ModelCard
 from napari_onnxseg.decode.labels import label_dtype
-from napari_onnxseg.errors import ChoiceError
 from napari_onnxseg.pipeline.heads import choose_heads, tiled_as
 from napari_onnxseg.pipeline.job import SegmentJob
+from napari_onnxseg.pipeline.refusals import refuse_misfits
 from napari_onnxseg.pipeline.resolution import Resolution, settle_resolution
 from napari_onnxseg.pipeline.settle import (
     job_threads,
-    refuse_volumes,
     settle_tiles,
     tile_notes,
     whole_tile,
@@ -25,7 +24,6 @@ from napari_onnxseg.prepare.channels import ChannelMap, map_channels
 from napari_onnxseg.prepare.normalize import Normalization
 from napari_onnxseg.prepare.step_words import chain_words
 from napari_onnxseg.prepare.steps import needs_statistics
-from napari_onnxseg.tiling.axis import per_axis
 from napari_onnxseg.tiling.plan import TilePlan
 
 HALF = 0.5
@@ -208,7 +206,7 @@ def plan_segment(stack: ImageStack, card: ModelCard, job: SegmentJob) -> Segment
         When the choices, the image and the model do not fit together.
     """
     heads = choose_heads(card, job.heads)
-    _refuse_misfits(card, job, heads)
+    refuse_misfits(card, job, heads)
     indices = tuple(stack.indices(job.index))
     seen, said = settle_resolution(stack.shape, card, job)
     tiled = tiled_as(card, heads)
@@ -249,66 +247,6 @@ def _tiles(
     if seen.once and job.tile is None and all(side is None for side in tiled.input.sides):
         job = replace(job, tile=whole_tile(seen.model, tiled))
     return settle_tiles(seen.model, tiled, job, planes=planes)
-
-
-def _refuse_misfits(card: ModelCard, job: SegmentJob, heads: tuple[Head, ...]) -> None:
-    """Raise for a model of another task or rank, and for numbers outside their range."""
-    if any(head.task == "matting" for head in heads):
-        raise ChoiceError(
-            f"'{card.name}' cuts out one subject and gives no classes; "
-            "use the cut-out (matte) instead, or a semantic model here."
-        )
-    refuse_volumes(card)
-    for name in ("batch", "workers"):
-        value = getattr(job, name)
-        if value is not None and value < 1:
-            raise ChoiceError(f"The number of {name} must be at least 1, got {value}.")
-    if job.threshold is not None and not 0 < job.threshold < 1:
-        raise ChoiceError(f"The threshold must lie between 0 and 1, got {job.threshold}.")
-    _refuse_without_classes(card, job, heads)
-    if any(head.scores == "labels" for head in heads):
-        _refuse_scores(card, job)
-    if job.objects and not any(head.objects for head in heads):
-        raise ChoiceError(
-            f"The card of '{card.name}' has no rule for separating objects; "
-            "run without objects, or add an 'objects' entry to the card."
-        )
-
-
-def _refuse_without_classes(card: ModelCard, job: SegmentJob, heads: tuple[Head, ...]) -> None:
-    """Raise for whatever needs classes when the outputs are images only."""
-    if any(head.task == "semantic" for head in heads):
-        return
-    wanted = {
-        "apply a threshold": job.threshold is not None,
-        "give a confidence": job.confidence,
-        "separate objects": job.objects,
-    }
-    for what, asked in wanted.items():
-        if asked:
-            raise ChoiceError(
-                f"'{card.name}' gives values and no classes, which is nothing to {what}; "
-                "leave that out."
-            )
-
-
-def _refuse_scores(card: ModelCard, job: SegmentJob) -> None:
-    """Raise for whatever needs scores when the model gives class ids only."""
-    blended = job.overlap is not None and any(
-        per_axis("overlap", job.overlap, len(card.input.sides))
-    )
-    wanted = {
-        "blend": blended,
-        "apply a threshold": job.threshold is not None,
-        "give a confidence": job.confidence,
-        "separate objects": job.objects,
-    }
-    for what, asked in wanted.items():
-        if asked:
-            raise ChoiceError(
-                f"'{card.name}' gives class ids and no scores, which is too little to {what}; "
-                "leave that out, or export the model without its ArgMax."
-            )
 
 
 def _may_be_unsure(head: Head) -> bool:

@@ -5,10 +5,10 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 
 from napari_onnxseg.arrays.source import ImageStack
+from napari_onnxseg.pipeline.bench import Plane, Position
 from napari_onnxseg.pipeline.feeding import feeder_for
 from napari_onnxseg.pipeline.plan import SegmentPlan
 from napari_onnxseg.pipeline.record import Stopwatch
-from napari_onnxseg.pipeline.tiles import Plane, Position
 from napari_onnxseg.prepare.feed import Feeder
 from napari_onnxseg.prepare.stats import IntensityStats
 

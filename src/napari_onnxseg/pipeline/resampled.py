@@ -76,7 +76,7 @@ class ResampledSource:
         if region.size:
             regrid = Regrid(self.source.shape, self.shape)
             wide = regrid.needs(region)
-            per_row = self.channels * wide.size // region.shape[0]
+            per_row = self.channels * max(wide.size, region.size) // region.shape[0]
             for band in row_bands(region, per_row, BAND_VALUES):
                 out[(slice(None), *band.relative_to(region).slices)] = self._part(regrid, band)
         return out

@@ -9,6 +9,7 @@ from typing import Any
 
 from napari_onnxseg.arrays.source import ImageStack
 from napari_onnxseg.cards.card import ModelCard
+from napari_onnxseg.pipeline.bench import Bench
 from napari_onnxseg.pipeline.cancel import Cancel
 from napari_onnxseg.pipeline.engine import Engine, Want, started
 from napari_onnxseg.pipeline.feeding import stack_of
@@ -20,7 +21,7 @@ from napari_onnxseg.pipeline.planes import Planes
 from napari_onnxseg.pipeline.record import Stopwatch, plain, run_record
 from napari_onnxseg.pipeline.results import Outputs
 from napari_onnxseg.pipeline.story import exhausted
-from napari_onnxseg.pipeline.tiles import Bench, finished_blocks
+from napari_onnxseg.pipeline.tiles import finished_blocks
 
 
 def segment_image(

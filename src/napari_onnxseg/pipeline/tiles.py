@@ -5,24 +5,18 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass
 from itertools import islice
-from threading import local
 from typing import TypeVar
 
 import numpy as np
 
-from napari_onnxseg.arrays.source import ImageSource, read_padded
+from napari_onnxseg.arrays.source import read_padded
 from napari_onnxseg.cards.card import Head
 from napari_onnxseg.errors import ModelError
 from napari_onnxseg.pipeline.after import staged
-from napari_onnxseg.pipeline.cancel import Cancel
-from napari_onnxseg.pipeline.decoding import Block, Decoder
-from napari_onnxseg.pipeline.engine import Engine
+from napari_onnxseg.pipeline.bench import Bench, Finished, Plane, Position
 from napari_onnxseg.pipeline.plan import SegmentPlan
-from napari_onnxseg.pipeline.record import Stopwatch
-from napari_onnxseg.pipeline.resampled import can_lack
 from napari_onnxseg.pipeline.returning import BAND_VALUES, Bands, on_image
 from napari_onnxseg.pipeline.work import work_through
-from napari_onnxseg.prepare.feed import Feeder
 from napari_onnxseg.prepare.regrid import row_bands
 from napari_onnxseg.prepare.resample import repeat_ids, rescale_scores
 from napari_onnxseg.tiling.plan import Tile
@@ -30,64 +24,7 @@ from napari_onnxseg.tiling.region import Region
 from napari_onnxseg.tiling.stitch import Stitcher
 from napari_onnxseg.types import Batch, Mask, Scores
 
-Position = tuple[int, ...]
 Done = TypeVar("Done")
-
-
-@dataclass(frozen=True, slots=True)
-class Bench:
-    """What every worker of a run shares.
-
-    Parameters
-    ----------
-    plan : SegmentPlan
-        The decisions.
-    engine : Engine
-        The network.
-    decoders : tuple of Decoder
-        What the numbers of each output mean.
-    watch : Stopwatch
-        Seconds by stage.
-    cancel : Cancel
-        Polled before each batch.
-    desk : threading.local
-        Each worker's own input buffer.
-    """
-
-    plan: SegmentPlan
-    engine: Engine
-    decoders: tuple[Decoder, ...]
-    watch: Stopwatch
-    cancel: Cancel
-    desk: local
-
-
-@dataclass(frozen=True, slots=True)
-class Plane:
-    """One plane in hand: where its pixels come from, and where they go.
-
-    Parameters
-    ----------
-    position : tuple of int
-        Of the plane in the result.
-    source : ImageSource
-        Its pixels as the network sees them.
-    feeder : Feeder
-        Fills network input from them.
-    image : ImageSource
-        Its pixels as they are.
-    """
-
-    position: Position
-    source: ImageSource
-    feeder: Feeder
-    image: ImageSource
-
-    def invalid(self, region: Region) -> Mask | None:
-        """Return where a region of the image has no data; None where it has everywhere."""
-        if not can_lack(self.image, self.feeder.channels, self.feeder.nodata):
-            return None
-        return self.feeder.invalid(self.image.read(region))
 
 
 @dataclass(frozen=True, slots=True)
@@ -98,22 +35,6 @@ class _Seen:
     tile: Tile
     scores: tuple[Scores, ...]
     invalid: Mask | None
-
-
-@dataclass(frozen=True, slots=True)
-class Finished:
-    """A part of a plane that is final.
-
-    Parameters
-    ----------
-    region : Region
-        Where it lies.
-    blocks : list of Block
-        One an output.
-    """
-
-    region: Region
-    blocks: list[Block]
 
 
 def finished_blocks(
