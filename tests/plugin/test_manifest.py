@@ -76,7 +76,7 @@ def _titles(bar, name: str) -> set[str]:
     return titles
 
 
-@pytest.mark.parametrize("key", ["nuclei", "stained", "photograph"])
+@pytest.mark.parametrize("key", ["nuclei", "stained", "photograph", "aerial"])
 def test_a_sample_opens(viewer, key):
     (layer,) = viewer.open_sample(NAME, key)
     assert min(layer.data.shape[:2]) > 100

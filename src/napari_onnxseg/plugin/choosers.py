@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
@@ -27,6 +27,9 @@ from napari_onnxseg.plugin.layers import distinct_names, is_result
 from napari_onnxseg.plugin.ties import Ties
 
 OPEN_FILE = "Open file…"
+
+FIRST: Mapping[Task, str] = {"semantic": "unet-nuclei", "matting": "u2netp"}
+"""The model that is chosen before the user has chosen one."""
 
 MODEL_FILES = f"Models ({' '.join(f'*{end}' for end in SUFFIXES)});;Model cards (*.json)"
 """What the file dialogs offer."""
@@ -221,7 +224,7 @@ class ModelChooser(Chooser):
         self._titles: list[str] = []
         self._opened: list[str | Path] = []
         self._list()
-        self._last: str | Path | None = self._names[0] if self._names else None
+        self._last: str | Path | None = self._first()
         self._show()
         self.activated.connect(self._on_pick)
         CATALOGUE.changed.connect(self._on_catalogue)
@@ -255,12 +258,17 @@ class ModelChooser(Chooser):
         titles = (summary.title or summary.name for summary in summaries)
         self._titles = [*titles, *(Path(model).name for model in self._opened)]
 
+    def _first(self) -> str | Path | None:
+        """Return the model to begin with: the one most people come for, where it is there."""
+        wanted = FIRST.get(self._task)
+        return wanted if wanted in self._names else next(iter(self._names), None)
+
     def _on_catalogue(self, name: str) -> None:
         """List the models anew; read the chosen one again when it is the one that changed."""
         self._list()
         gone = self._last not in self._names
         if gone:
-            self._last = self._names[0] if self._names else None
+            self._last = self._first()
         self._show()
         if gone or self._last == name:
             self.changed.emit()

@@ -43,6 +43,17 @@ def photograph() -> list[LayerData]:
     return _sample("photograph.jpg", "photograph")
 
 
+def aerial() -> list[LayerData]:
+    """Open land seen from above, for the segmentation into kinds of land cover.
+
+    Returns
+    -------
+    list of tuple
+        One image, as napari takes it.
+    """
+    return _sample("aerial.jpg", "aerial")
+
+
 def _sample(file: str, name: str) -> list[LayerData]:
     """Read one of the bundled pictures."""
     image = read_image(bundled_folder() / "samples" / file)
