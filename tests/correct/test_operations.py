@@ -164,6 +164,57 @@ def test_a_region_gets_what_it_gets_in_the_whole_image(name, ndim, data, seed):
     np.testing.assert_array_equal(here[allowed], everywhere[allowed])
 
 
+IN_A_PLANE = [name for name in ANYWHERE if name not in ("merge", "delete_at")]
+
+
+@pytest.mark.parametrize("name", IN_A_PLANE)
+@fixed
+@given(data=st.data(), seed=st.integers(0, 10**6))
+def test_a_plane_of_a_stack_gets_what_it_gets_alone(name, data, seed):
+    flat, stack = blobs(seed, 2), np.stack([blobs(seed + n, 2) for n in range(3)])
+    flat[0, 0] = 3  # the highest id, on which new ones depend
+    stack[1] = flat
+    scope = data.draw(scopes(2))
+    inside = scope.within(flat.shape)
+    plane = Scope(
+        Region((1, *inside.start), (2, *inside.stop)),
+        None if scope.mask is None else scope.mask[None],
+        scope.selection,
+        scope.locked,
+        None if scope.scale is None else (7.0, *scope.scale),
+    )
+    if name == "remove_small" and plane.scale:
+        plane = Scope(plane.region, plane.mask, plane.selection, plane.locked, (1.0, *scope.scale))
+    before = stack.copy()
+    ANYWHERE[name](flat, scope).apply(flat)
+    ANYWHERE[name](stack, plane).apply(stack)
+    np.testing.assert_array_equal(stack[1], flat)
+    np.testing.assert_array_equal(stack[::2], before[::2])
+
+
+@pytest.mark.parametrize("name", ["smooth", "fill_holes", "remove_small", "split_touching"])
+def test_the_planes_of_a_film_are_worked_on_one_by_one(name):
+    film = np.stack([blobs(n, 2) for n in range(4)])[:, None]
+    scope = Scope(Region((1, 0, 0, 0), (3, 1, 36, 44)), scale=(9, 9, 1, 1), locked=(2,))
+    if name == "remove_small":
+        scope = Scope(scope.region, locked=(2,))
+    step = ops.by_planes(film, scope, ANYWHERE[name])
+    mended = film.copy()
+    step.apply(mended)
+    first_id = film.max() + 1
+    for frame in range(4):
+        expected = film[frame, 0].copy()
+        if 1 <= frame < 3:
+            if name == "split_touching":
+                edit = ops.split_touching(expected, 4, Scope(locked=(2,)), first_id=int(first_id))
+            else:
+                edit = ANYWHERE[name](expected, Scope(locked=(2,)))
+            edit.apply(expected)
+        np.testing.assert_array_equal(mended[frame, 0], expected)
+    step.undo(mended)
+    np.testing.assert_array_equal(mended, film)
+
+
 @pytest.mark.parametrize("name", ["remove_small", "smooth", "split_touching", "fill_holes"])
 def test_labels_in_a_zarr_store_give_the_same_and_can_be_undone(name):
     labels = blobs(4, 2)

@@ -10,6 +10,7 @@ from numpy.typing import NDArray
 from scipy import ndimage
 
 from napari_onnxseg.correct.pairs import blocks
+from napari_onnxseg.errors import ChoiceError
 from napari_onnxseg.tiling.region import Region
 from napari_onnxseg.types import AnyArray, Mask
 
@@ -30,10 +31,21 @@ def pieces_of(values: AnyArray) -> Pieces:
     -------
     numpy.ndarray
         Same shape, from 1 in row-major order of their first pixel, 0 where the label is 0.
+
+    Raises
+    ------
+    ChoiceError
+        When more than three axes are longer than a pixel.
     """
     from skimage.measure import label  # here, because it takes 0.4 s to load
 
-    found: Pieces = label(values, background=0, connectivity=values.ndim)
+    flat = np.atleast_1d(values.squeeze())  # label takes three axes at most
+    if flat.ndim > 3:
+        raise ChoiceError(
+            f"Pieces are found in three dimensions at most, got a region of {values.shape} px; "
+            "work plane by plane."
+        )
+    found: Pieces = label(flat, background=0, connectivity=flat.ndim).reshape(values.shape)
     return found
 
 
@@ -120,6 +132,28 @@ def numbered(values: AnyArray) -> tuple[AnyArray, NDArray[np.intp]]:
     table = np.zeros(high + 1, np.intp)
     table[ids] = np.arange(len(ids))
     return ids.astype(values.dtype), table[places]
+
+
+def depth_of(mask: Mask, sizes: Sequence[float]) -> NDArray[np.float64]:
+    """Return how deep each pixel lies in a mask; beyond the array is outside.
+
+    Parameters
+    ----------
+    mask : numpy.ndarray
+        Any shape, bool. Along an axis of one pixel there is no depth: it is a plane.
+    sizes : sequence of float
+        World units per pixel, one per axis.
+
+    Returns
+    -------
+    numpy.ndarray
+        Same shape, float64, world units; 0 outside.
+    """
+    thick = [int(side > 1) for side in mask.shape]
+    padded = np.pad(mask, [(n, n) for n in thick])
+    inner = tuple(slice(n, n + side) for n, side in zip(thick, mask.shape, strict=True))
+    depth: NDArray[np.float64] = ndimage.distance_transform_edt(padded, sizes)[inner]
+    return depth
 
 
 def grown(box: tuple[slice, ...], by: Sequence[int], shape: Sequence[int]) -> tuple[slice, ...]:

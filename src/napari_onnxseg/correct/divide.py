@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from itertools import pairwise
 from typing import Any
 
 import numpy as np
@@ -11,7 +10,16 @@ from numpy.typing import NDArray
 from scipy import ndimage
 
 from napari_onnxseg.correct.clean import ALL, around
-from napari_onnxseg.correct.components import boxes, grown, highest, labels_of, piece_at, pieces_of
+from napari_onnxseg.correct.components import (
+    boxes,
+    depth_of,
+    grown,
+    highest,
+    labels_of,
+    piece_at,
+    pieces_of,
+)
+from napari_onnxseg.correct.drawn_line import drawn_line
 from napari_onnxseg.correct.edit import Edit, check_fits
 from napari_onnxseg.correct.scope import Scope, change
 from napari_onnxseg.errors import ChoiceError
@@ -115,7 +123,7 @@ def split_along(
 
     def divided(old: AnyArray, seen: Region) -> AnyArray:
         cut = np.zeros(old.shape, bool)
-        cut[..., :, :] = _drawn(line, seen)
+        cut[..., :, :] = drawn_line(line, seen)
         for where, piece in _pieces(old, scope):
             parts = _cut_parts(piece, cut[where], line=gap)
             if parts is not None:
@@ -216,9 +224,7 @@ def _waists(
     """Return the parts of a piece between its waists; None when it has none."""
     if all(side <= n for side, n in zip(piece.shape, reach, strict=True)):
         return None
-    padded = np.pad(piece, 1)  # the border of the box is an edge
-    inner = (slice(1, -1),) * piece.ndim
-    depth = ndimage.distance_transform_edt(padded, sizes)[inner].astype(np.float32)
+    depth = depth_of(piece, sizes).astype(np.float32)
     even = ndimage.gaussian_filter(depth, [min(1.0, n / 4) for n in reach], mode="nearest")
     even = np.round(even * (_LEVELS / min(sizes)))
     top = ndimage.maximum_filter(even, [2 * n - 1 for n in reach], mode="nearest")
@@ -251,23 +257,6 @@ def _cut_parts(piece: Mask, cut: Mask, *, line: bool) -> Parts | None:
         return np.asarray(parts, np.int32)
     nearest = ndimage.distance_transform_edt(parts == 0, return_indices=True)[1]
     return np.where(piece, parts[tuple(nearest)], 0).astype(np.int32)
-
-
-def _drawn(line: Sequence[Sequence[float]], seen: Region) -> Mask:
-    """Draw a line that nothing passes diagonally, on the last two axes of a box."""
-    from skimage.draw import line as pixels_between
-
-    start, shape = np.array(seen.start[-2:]), seen.shape[-2:]
-    corners = np.rint(np.asarray(line, float)[:, -2:]).astype(int) - start
-    drawn = np.zeros(shape, bool)
-    for one, other in pairwise(corners):
-        rows, columns = pixels_between(*one, *other)
-        path = np.stack([rows, columns], axis=1)
-        elbows = np.stack([rows[1:], columns[:-1]], axis=1)
-        both = np.concatenate([path, elbows])
-        both = both[((both >= 0) & (both < shape)).all(axis=1)]
-        drawn[both[:, 0], both[:, 1]] = True
-    return drawn
 
 
 def _clicked(labels: Any, point: Sequence[int], within: Region) -> tuple[Region, Mask]:

@@ -10,6 +10,7 @@ from numpy.typing import NDArray
 from scipy import ndimage
 
 from napari_onnxseg.correct.clean import ALL
+from napari_onnxseg.correct.components import depth_of
 from napari_onnxseg.correct.edit import Edit, check_fits
 from napari_onnxseg.correct.scope import Scope, change
 from napari_onnxseg.errors import ChoiceError, ImageError
@@ -145,8 +146,7 @@ def _around(open_: Mask) -> tuple[slice, ...]:
 
 def _surely(stroke: Mask, sizes: Sequence[float]) -> Mask:
     """Return the middle of a stroke, wherever it is thick."""
-    depth = ndimage.distance_transform_edt(np.pad(stroke, 1), sizes)
-    inner = depth[(slice(1, -1),) * stroke.ndim]
+    inner = depth_of(stroke, sizes)
     pieces, count = ndimage.label(stroke, np.ones((3,) * stroke.ndim))
     deepest = np.zeros(count + 1)
     np.maximum.at(deepest, pieces.ravel(), inner.ravel())
