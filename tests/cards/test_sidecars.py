@@ -119,6 +119,13 @@ def test_the_files_of_nnunet_name_classes_and_intensities(tmp_path):
     assert card.suggested == Suggested(tile=(512, 448))
 
 
+@pytest.mark.parametrize(("ending", "size"), [(".png", None), (".nii.gz", (1.0, "mm"))])
+def test_a_spacing_of_one_is_no_size_of_pictures(tmp_path, ending, size):
+    plans = {"configurations": {"2d": {"patch_size": [64, 64], "spacing": [1.0, 1.0]}}}
+    beside(tmp_path, dataset=DATASET | {"file_ending": ending}, plans=plans)
+    assert load_card(linear(tmp_path / "fold_0.onnx")).pixel_size == size
+
+
 def test_labels_are_those_of_the_network_fed_as_nnunet_feeds_it(tmp_path):
     beside(tmp_path, dataset=DATASET, plans=PLANS)
     image = picture(np.uint16, 3000)

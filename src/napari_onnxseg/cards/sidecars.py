@@ -31,6 +31,7 @@ MOST_BYTES = 16 << 20
 """Size of a file that is read."""
 
 _BYTE_RANGE = 255
+_SPACED = (".nii.gz", ".nii", ".nrrd", ".nhdr", ".mha", ".mhd")
 _NOT_SEMANTIC = tuple(
     f"For{what}"
     for what in (
@@ -180,7 +181,7 @@ def _nnunet(folder: _Folder, facts: GraphFacts) -> Description:
         task="semantic",
         normalization=_schemes(plan, plans),
         classes=named_classes(Entries({"labels": names}, "'dataset.json'").names("labels")),
-        pixel_size=_spacing(plan),
+        pixel_size=_spacing(plan, dataset.text("file_ending")),
         suggested=_patch(plan, _rank(facts)),
     )
     return replace(told, notes=(*dataset.notes, *plan.notes))
@@ -248,10 +249,12 @@ _NNUNET_SCHEMES = {
 }
 
 
-def _spacing(plan: Entries) -> tuple[float, str] | None:
+def _spacing(plan: Entries, ending: str) -> tuple[float, str] | None:
+    """Return the spacing; 1 is what nnU-Net writes for pictures, which have none."""
     sides = as_numbers(plan.given.get("spacing"))
     same = sides and max(sides) - min(sides) < 1e-6 * max(sides) and min(sides) > 0
-    return (sides[0], "mm") if same else None
+    pictures = sides[:1] == (1,) and not ending.lower().endswith(_SPACED)
+    return (sides[0], "mm") if same and not pictures else None
 
 
 def _patch(plan: Entries, rank: int) -> Suggested | None:
