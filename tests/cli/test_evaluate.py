@@ -56,6 +56,13 @@ def test_tables_are_for_people(onnxseg, two) -> None:
     assert "0.538" in shown
     assert "96.25 % of the pixels are right" in shown
     assert "nucleus" in shown.split("Most often wrong")[1]
+    assert "70.0" in shown.split("Of each true class")[1].split("Most often wrong")[0]
+
+
+def test_numbers_of_objects_are_not_mistaken_for_classes(onnxseg, tmp_path) -> None:
+    np.save("objects.npy", np.arange(100, dtype=np.uint16).reshape(10, 10))
+    done = onnxseg("evaluate", "objects.npy", "objects.npy", "--tolerance", "0")
+    assert "--objects" in done.stderr
 
 
 def test_folders_are_matched_by_name_and_pooled(onnxseg, folders) -> None:

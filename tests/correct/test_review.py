@@ -251,6 +251,17 @@ def test_decisions_hold_after_a_new_prediction_where_labels_are_as_they_were(que
     assert same.identity in found.decisions
 
 
+def test_an_object_of_the_same_number_elsewhere_is_another_object():
+    objects = np.zeros((60, 60), np.uint16)
+    objects[5:15, 5:15] = 1
+    review = Review(find_objects(objects))
+    review = review.decide(review.items[0].identity, "accepted", objects)
+    moved = np.roll(objects, 30, axis=1)
+    moved[5:15, 5:15] = 2
+    found, _ = review.rematched(find_objects(moved), moved)
+    assert [item.label for item in found.waiting()] == [1, 2]
+
+
 def test_a_fingerprint_is_of_ids_not_of_their_dtype():
     labels = np.arange(100, dtype=np.uint8).reshape(10, 10)
     box = Region((2, 2), (20, 5))

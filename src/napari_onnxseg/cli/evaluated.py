@@ -20,6 +20,11 @@ _FIGURES = ("iou", "dice", "precision", "recall", "boundary_f", "hausdorff95")
 _PIXELS = ("truth_px", "prediction_px", "common_px")
 _TITLES = ("IoU", "Dice", "precision", "recall", "boundary F", "Hausdorff 95 %")
 _ALL = "all images"
+_MANY = 64
+"""Classes from which on they are taken for numbers of objects."""
+
+_WIDE = 8
+"""Classes up to which all that is confused fits on a screen."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -81,6 +86,8 @@ def tell(report: Report, *, as_json: bool) -> None:
         print_json(_as_json(report))
     elif report.pool is not None:
         _show(report, report.pool)
+        if report.pool.objects is None and len(report.pool.classes.classes) > _MANY:
+            say("", "So many classes are rather numbers of objects; compare these with --objects.")
     for name, why in report.failed.items():
         say("[red]Failed:[/red] ", f"{name}: {why}")
     for side, paths in report.unmatched.items():
@@ -245,6 +252,8 @@ def _show_confusion(found: Agreement) -> None:
     ]
     if not wrong:
         return
+    if len(ids) <= _WIDE:
+        _show_matrix(found)
     total = int(found.confusion.sum())
     rows = [
         (f"{100 * count / total:.2f} %", f"{names[ours]}", "taken for", f"{names[theirs]}")
@@ -252,6 +261,17 @@ def _show_confusion(found: Agreement) -> None:
     ]
     show("\nMost often wrong:")
     show_table(("", "", "", ""), rows)
+
+
+def _show_matrix(found: Agreement) -> None:
+    """Print what became of each true class, in percent of it."""
+    names = [entry.name for entry in found.classes]
+    rows = [
+        (name, *(f"{100 * count / max(1, int(row.sum())):.1f}" for count in row.tolist()))
+        for name, row in zip(names, found.confusion, strict=True)
+    ]
+    show("\nOf each true class (line), percent predicted as (column):")
+    show_table(("", *names), rows)
 
 
 def _means(found: Agreement) -> str:

@@ -238,7 +238,8 @@ class Edits:
             now, then = self._read(region)
             values = translated(fresh[region.relative_to(at).slices], ids, now.dtype)
             edited = (now != then) | carried.within(region)
-            carried.add(region, edited)
+            if edited.any():
+                carried.add(region, edited)
             after = permitted(scope, region, now, np.where(edited, now, values))
             above.append(Edit.of(region, now, after))
             under = np.where(edited, values, after)  # what nobody edited equals the labels

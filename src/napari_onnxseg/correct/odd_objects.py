@@ -14,7 +14,7 @@ from scipy import ndimage
 from napari_onnxseg.correct.agreement import fitting_scale
 from napari_onnxseg.correct.components import numbered
 from napari_onnxseg.correct.pairs import blocks
-from napari_onnxseg.correct.review_item import ReviewItem
+from napari_onnxseg.correct.review_item import ReviewItem, identity_of
 from napari_onnxseg.errors import ImageError
 from napari_onnxseg.tiling.region import Region
 from napari_onnxseg.types import AnyArray
@@ -131,7 +131,7 @@ def find_objects(
     ordered = np.argsort(-(odd if by_shape else mean), kind="stable")[:most]
     return tuple(
         ReviewItem(
-            identity=f"object {found.ids[row]}",
+            identity=f"{identity_of('object', found.region(int(row)))} id {found.ids[row]}",
             kind="object",
             region=found.region(int(row)),
             label=int(found.ids[row]),

@@ -6,6 +6,8 @@ from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field, replace
 from typing import Any
 
+import numpy as np
+
 from napari_onnxseg.correct.decisions import Decision, Status, fingerprint
 from napari_onnxseg.correct.review_item import ReviewItem, ReviewProgress
 from napari_onnxseg.errors import ChoiceError
@@ -136,12 +138,12 @@ class Review:
         holds = {n: d for n, d in self.decisions.items() if _unchanged(d, labels)}
         gone = tuple(d for n, d in self.decisions.items() if n not in holds)
         queue = tuple(items)
-        decisions = dict(holds)
+        decisions, known = dict(holds), _Boxes(list(holds.values()))
         for item in queue:
-            known = next((d for d in holds.values() if _covers(d, item.region)), None)
-            if item.identity not in decisions and known is not None:
+            made = None if item.identity in decisions else known.covering(item.region)
+            if made is not None:
                 seen = fingerprint(labels, item.region)
-                decisions[item.identity] = Decision(known.status, item.region, seen)
+                decisions[item.identity] = Decision(made.status, item.region, seen)
         return Review(queue, decisions), gone
 
 
@@ -150,6 +152,19 @@ def _unchanged(made: Decision, labels: Any) -> bool:
     return made.region.ndim == len(labels.shape) and fingerprint(labels, made.region) == made.seen
 
 
-def _covers(made: Decision, region: Region) -> bool:
-    """Tell whether a decision holds for most of a box."""
-    return made.region.intersect(region).size >= COVERED * max(1, region.size)
+class _Boxes:
+    """Finds the decision that covers most of a box, quickly among many."""
+
+    def __init__(self, made: list[Decision]) -> None:
+        self._made = made
+        self._start = np.array([one.region.start for one in made])
+        self._stop = np.array([one.region.stop for one in made])
+
+    def covering(self, region: Region) -> Decision | None:
+        """Return the first decision that holds for a box."""
+        if not self._made:
+            return None
+        sides = np.minimum(self._stop, region.stop) - np.maximum(self._start, region.start)
+        common = np.maximum(sides, 0).prod(axis=1)
+        found = np.flatnonzero(common >= COVERED * max(1, region.size))
+        return self._made[found[0]] if len(found) else None
