@@ -21,6 +21,7 @@ from napari_onnxseg.pipeline.pixel_size import read_pixel_size, stated_pixel_siz
 from napari_onnxseg.pipeline.plan import plan_segment
 from napari_onnxseg.pipeline.resampled import ResampledSource
 from napari_onnxseg.prepare.channels import map_channels
+from napari_onnxseg.prepare.regrid import Regrid
 from napari_onnxseg.tiling.region import Region
 
 STEADY = settings(max_examples=25, deadline=None, derandomize=True)
@@ -121,6 +122,27 @@ def test_tiles_equal_the_whole_whatever_the_ratio(tmp_path_factory, data):
     np.testing.assert_array_equal(tiled.confidence, whole.confidence)
 
 
+@STEADY
+@given(data=st.data())
+def test_a_run_is_resampling_then_running_then_interpolating(tmp_path_factory, data):
+    path = headnets.blur(tmp_path_factory.mktemp("nets") / "a.onnx", outputs=2)
+    shape = tuple(data.draw(st.integers(1, 90), "image side") for _ in range(2))
+    grid = tuple(data.draw(st.integers(max(1, n // 3), 3 * n), "model side") for n in shape)
+    choices = data.draw(st.sampled_from([{}, {"tile": 40, "halo": 4, "overlap": 8}, {"tile": 64}]))
+    image = noise(*shape, seed=len(choices))
+    size = (tuple(0.5 * n / m for n, m in zip(grid, shape, strict=True)), "um")
+    given = {"normalization": RAW, **choices}
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr("napari_onnxseg.pipeline.resolution.NEAR", 1.0)
+        patch.setattr("napari_onnxseg.pipeline.returning.BAND_VALUES", 700)
+        found = segment_image(image, path, card=trained_on(path), pixel_size=size, **given).image
+    seen = map_channels(1, 1, rgb=False, order="RGB", chosen=None)
+    small = ResampledSource(as_stack(image).plane(()), grid, seen, None)
+    answer = segment_image(small.read(Region.of_shape(grid))[0], path, **given).image
+    back = Regrid(grid, shape).filtered(answer, (0, 0), Region.of_shape(shape))
+    np.testing.assert_array_equal(found, back)
+
+
 @pytest.mark.parametrize("ratio", [0.4, 1.7, 3])
 def test_networks_that_halve_or_shrink_come_back_too(tmp_path, ratio):
     half = nets.half_resolution(tmp_path / "half.onnx")
@@ -201,6 +223,25 @@ def test_pixels_without_data_neither_spread_nor_darken_their_neighbours(tmp_path
         np.testing.assert_array_equal(np.isnan(found), np.isnan(image))
         assert found[60:, :].min() > 6.99
         assert np.nanmax(found) < 7.01
+
+
+def test_the_image_is_read_in_parts_however_much_it_shrinks(monkeypatch):
+    monkeypatch.setattr("napari_onnxseg.pipeline.resampled.BAND_VALUES", 100_000)
+    sizes = []
+
+    class Watched:
+        """A plane that notes how much of it is read."""
+
+        shape, channels, dtype = (2000, 1000), 1, np.dtype(np.uint8)
+
+        def read(self, region):
+            sizes.append(region.size)
+            return np.zeros((1, *region.shape), np.uint8)
+
+    seen = map_channels(1, 1, rgb=False, order="RGB", chosen=None)
+    ResampledSource(Watched(), (100, 50), seen, None).read(Region((0, 0), (100, 50)))
+    assert max(sizes) <= 100_000 + 40 * 1000  # a band, and what its filter sees beyond it
+    assert sum(sizes) >= 2000 * 1000
 
 
 @pytest.mark.parametrize("nodata", [0, 255])
