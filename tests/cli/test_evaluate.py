@@ -59,6 +59,19 @@ def test_tables_are_for_people(onnxseg, two) -> None:
     assert "70.0" in shown.split("Of each true class")[1].split("Most often wrong")[0]
 
 
+def test_other_ids_of_the_truth_are_noticed_and_can_be_given(onnxseg, tmp_path) -> None:
+    truth = np.repeat(np.arange(4, dtype=np.uint8), 25).reshape(10, 10)
+    np.save("t.npy", np.where(truth == 3, 9, truth))
+    np.save("p.npy", np.where(truth == 3, 0, truth + 1))
+    told = onnxseg("evaluate", "p.npy", "t.npy").stderr
+    assert "try --truth-ids 0=1,1=2,2=3,9=0" in told
+    words = ("--truth-ids", "0=1,1=2,2=3,9=255", "--ignore", "255", "--difference", "d.npy")
+    found = onnxseg("evaluate", "p.npy", "t.npy", *words, "--json")
+    assert found.json["pooled"]["accuracy"] == 1
+    assert np.load("d.npy").max() == 0
+    assert "--truth-ids" not in onnxseg("evaluate", "p.npy", "t.npy", *words).stderr
+
+
 def test_numbers_of_objects_are_not_mistaken_for_classes(onnxseg, tmp_path) -> None:
     np.save("objects.npy", np.arange(100, dtype=np.uint16).reshape(10, 10))
     done = onnxseg("evaluate", "objects.npy", "objects.npy", "--tolerance", "0")
@@ -162,6 +175,7 @@ def test_the_size_of_a_pixel_is_that_of_the_truth(onnxseg, two, tmp_path) -> Non
         (("prediction.png", "truth.png", "--scale", "a"), "one number such as 0.5"),
         (("prediction.png", "truth.png", "--scale", "1,2,3"), "does not fit 2 axes"),
         (("prediction.png", "truth.png", "--names", "x=y"), "1=nucleus"),
+        (("prediction.png", "truth.png", "--truth-ids", "1:2"), "such as 0=1,5=255"),
         (("prediction.png", "truth.png", "--difference", "d.jpg"), "cannot hold the result"),
         (("prediction.png", "truth.png", "--difference", "truth.png"), "overwrite"),
     ],

@@ -21,6 +21,8 @@ class EvaluateAsked:
         Two label images, or two folders of them with the same names.
     names, model : str
         Names of the classes: written out, or those of a model; or nothing.
+    truth_ids : str
+        Other ids of the truth, or nothing.
     ignore : list of int
         Labels of the truth that say nothing.
     scale : str
@@ -59,6 +61,14 @@ class EvaluateAsked:
     ] = ""
     model: Annotated[
         str, typer.Option("--model", "-m", help="Take the names of this model.", show_default=False)
+    ] = ""
+    truth_ids: Annotated[
+        str,
+        typer.Option(
+            metavar="OLD=NEW,...",
+            help="Give classes of the truth other ids first: 0=1,1=2,5=255.",
+            show_default=False,
+        ),
     ] = ""
     ignore: Annotated[
         list[int] | None,

@@ -13,6 +13,7 @@ from typing import Any
 from napari_onnxseg.arrays.atomic import atomic
 from napari_onnxseg.cli.screen import print_json, say, show, show_table
 from napari_onnxseg.correct.agreement import Agreement, ClassAgreement
+from napari_onnxseg.correct.class_match import likely_ids
 from napari_onnxseg.correct.evaluate import Evaluation
 from napari_onnxseg.correct.objects import ObjectAgreement
 
@@ -88,6 +89,7 @@ def tell(report: Report, *, as_json: bool) -> None:
         _show(report, report.pool)
         if report.pool.objects is None and len(report.pool.classes.classes) > _MANY:
             say("", "So many classes are rather numbers of objects; compare these with --objects.")
+        _say_likely(report.pool.classes)
     for name, why in report.failed.items():
         say("[red]Failed:[/red] ", f"{name}: {why}")
     for side, paths in report.unmatched.items():
@@ -204,10 +206,10 @@ def _show(report: Report, pool: Evaluation) -> None:
     unit = ", ".join(sorted({one.unit for one in report.images}))
     titles = (*_TITLES[:-1], f"{_TITLES[-1]} ({unit})")
     rows = [
-        (f"{c.id}", c.name, f"{c.truth_px}", *(_short(getattr(c, name)) for name in _FIGURES))
+        (c.name, f"{c.id}", f"{c.truth_px}", *(_short(getattr(c, name)) for name in _FIGURES))
         for c in pool.classes.classes
     ]
-    show_table(("class", "", "px", *titles), rows)
+    show_table(("class", "id", "true px", *titles), rows)
     show(f"\n{_means(pool.classes)}.\n")
     if pool.objects is not None:
         show_table(*_object_table(report))
@@ -261,6 +263,14 @@ def _show_confusion(found: Agreement) -> None:
     ]
     show("\nMost often wrong:")
     show_table(("", "", "", ""), rows)
+
+
+def _say_likely(found: Agreement) -> None:
+    """Say when the truth seems to use other ids."""
+    ids = likely_ids(found.confusion, [entry.id for entry in found.classes])
+    if ids:
+        text = ",".join(f"{old}={new}" for old, new in ids.items())
+        say("", f"The truth seems to number its classes otherwise; try --truth-ids {text}")
 
 
 def _show_matrix(found: Agreement) -> None:

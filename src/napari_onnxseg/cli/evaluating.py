@@ -12,8 +12,10 @@ from napari_onnxseg.arrays.image_file import ImageFile
 from napari_onnxseg.arrays.read_files import is_image, read_labels
 from napari_onnxseg.arrays.write_files import check_output, write_labels
 from napari_onnxseg.cli.evaluate import EvaluateAsked
+from napari_onnxseg.cli.evaluate_texts import class_names, read_ids, read_scale
 from napari_onnxseg.cli.evaluated import Compared, Report, tell, write_csv
 from napari_onnxseg.cli.faults import ExitCode, describe
+from napari_onnxseg.correct.class_match import Renumbered
 from napari_onnxseg.correct.difference import DIFFERENCE_COLOURS, DIFFERENCE_NAMES
 from napari_onnxseg.correct.evaluate import EvaluateJob, Evaluation, evaluate, pooled_evaluation
 from napari_onnxseg.errors import ChoiceError, ImageError, OnnxSegError
@@ -62,12 +64,13 @@ def evaluate_files(asked: EvaluateAsked) -> None:
         objects=asked.objects,
         draw=asked.difference is not None,
     )
+    ids = read_ids(asked.truth_ids)
     targets = _targets(matches, asked)
     found: list[Compared] = []
     failed: dict[str, str] = {}
     for match in matches:
         try:
-            found.append(_compare(match, job, asked, targets.get(match.name)))
+            found.append(_compare(match, job, asked, (ids, targets.get(match.name))))
         except OnnxSegError as fault:
             failed[match.name] = describe(fault)
     pool = pooled_evaluation([one.evaluation for one in found]) if found else None
@@ -125,76 +128,14 @@ def match_files(prediction: Path, truth: Path) -> tuple[list[Match], dict[str, l
     return [Match(name, theirs[name], ours[name]) for name in common], unmatched
 
 
-def class_names(text: str, model: str) -> dict[int, str]:
-    """Read names of classes.
-
-    Parameters
-    ----------
-    text : str
-        ``"background,nucleus"``, ``"1=nucleus,5=debris"``, or nothing.
-    model : str
-        Model whose names are taken, or nothing; written names win.
-
-    Returns
-    -------
-    dict of int to str
-        By id.
-
-    Raises
-    ------
-    ChoiceError
-        When an entry has no whole number before its ``=``.
-    """
-    names: dict[int, str] = {}
-    if model:
-        from napari_onnxseg.cards.read import load_card
-
-        names = {entry.id: entry.name for entry in load_card(model).classes}
-    for place, part in enumerate(text.split(",") if text else ()):
-        number, _, name = part.rpartition("=")
-        if number and not number.strip().isdigit():
-            raise ChoiceError(
-                f"'{part}' does not name a class; write names from class 0 on, such as "
-                "background,nucleus, or numbers with names, such as 1=nucleus."
-            )
-        names[int(number) if number else place] = name.strip()
-    return names
-
-
-def read_scale(text: str, ndim: int) -> tuple[float, ...]:
-    """Read world units per pixel.
-
-    Parameters
-    ----------
-    text : str
-        One number for all axes, or one for each, separated by commas.
-    ndim : int
-        Axes of the labels.
-
-    Returns
-    -------
-    tuple of float
-        One per axis.
-
-    Raises
-    ------
-    ChoiceError
-        When a part is no number, or their count does not fit.
-    """
-    try:
-        numbers = tuple(float(part) for part in text.split(","))
-    except ValueError:
-        numbers = ()
-    if len(numbers) not in (1, ndim):
-        raise ChoiceError(
-            f"The scale {text!r} does not fit {ndim} axes; write one number such as 0.5, or one "
-            f"for each, such as {','.join(['0.5'] * ndim)}."
-        )
-    return numbers * ndim if len(numbers) == 1 else numbers
-
-
-def _compare(match: Match, job: EvaluateJob, asked: EvaluateAsked, target: Path | None) -> Compared:
-    """Compare two files, and draw their difference."""
+def _compare(
+    match: Match,
+    job: EvaluateJob,
+    asked: EvaluateAsked,
+    more: tuple[Mapping[int, int], Path | None],
+) -> Compared:
+    """Compare two files with other ids of the truth, and draw their difference."""
+    ids, target = more
     prediction, truth = (_labels(path) for path in (match.prediction, match.truth))
     ndim = len(truth.data.shape)
     spatial = _spatial_ndim(truth if "Q" not in truth.axes else prediction, ndim)
@@ -202,7 +143,9 @@ def _compare(match: Match, job: EvaluateJob, asked: EvaluateAsked, target: Path 
     scale = read_scale(asked.scale, spatial) if asked.scale else known.scale
     unit = "" if asked.scale or not known.units else known.units[-1]
     fitting = None if scale is None else tuple(scale)[-spatial:]
-    found = evaluate(prediction.data, truth.data, replace(job, spatial_ndim=spatial, scale=fitting))
+    known_ids = Renumbered(truth.data, ids) if ids else truth.data
+    fitting_job = replace(job, spatial_ndim=spatial, scale=fitting)
+    found = evaluate(prediction.data, known_ids, fitting_job)
     if target is not None and found.difference is not None:
         _draw(target, found, known)
     plain = replace(found, difference=None)

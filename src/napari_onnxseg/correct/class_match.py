@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
 import numpy as np
+from numpy.typing import NDArray
+from scipy.optimize import linear_sum_assignment
 
 from napari_onnxseg.correct.clean import mapped
 from napari_onnxseg.correct.edit import check_fits
@@ -160,6 +162,60 @@ def translated(prediction: Any, ids: Mapping[int, int] | None, dtype: np.dtype[A
         values = mapped(values.astype(np.int64), ids)
     check_fits(dtype, int(values.max(initial=0)))
     return values.astype(dtype, copy=False)
+
+
+@dataclass(frozen=True, slots=True)
+class Renumbered:
+    """A label image of any size seen with other ids.
+
+    Parameters
+    ----------
+    labels : array-like
+        Integers.
+    ids : mapping of int to int
+        New id of each old one; others stay.
+    """
+
+    labels: Any
+    ids: Mapping[int, int]
+
+    @property
+    def shape(self) -> tuple[int, ...]:
+        """Pixels on each axis."""
+        return tuple(self.labels.shape)
+
+    @property
+    def dtype(self) -> np.dtype[Any]:
+        """Always int64."""
+        return np.dtype(np.int64)
+
+    def __getitem__(self, index: Any) -> AnyArray:
+        """Return the part at a tuple of ints and slices."""
+        return mapped(np.asarray(self.labels[index], np.int64), self.ids)
+
+
+def likely_ids(confusion: NDArray[np.int64], ids: Sequence[int]) -> dict[int, int]:
+    """Return which id of the prediction each id of the truth seems to stand for.
+
+    Parameters
+    ----------
+    confusion : numpy.ndarray
+        (K, K) pixels, rows the truth and columns the prediction.
+    ids : sequence of int
+        Of rows and columns.
+
+    Returns
+    -------
+    dict of int to int
+        Those that differ, when with them at least twice as many pixels are right and most of
+        all are; else nothing.
+    """
+    rows, columns = linear_sum_assignment(confusion, maximize=True)
+    right, could = int(np.trace(confusion)), int(confusion[rows, columns].sum())
+    if could < 2 * right or 2 * could < int(confusion.sum()):
+        return {}
+    pairs = zip(rows.tolist(), columns.tolist(), strict=True)
+    return {ids[i]: ids[j] for i, j in pairs if i != j and confusion[i, j]}
 
 
 def _plain(number: int, name: str) -> str:
