@@ -187,7 +187,7 @@ def test_pooled_figures_are_those_of_the_images_side_by_side(seed):
     np.testing.assert_array_equal(found.confusion, whole.confusion)
 
 
-def test_pooled_outlines_add_points_up_and_average_distances():
+def test_pooled_outlines_add_points_up_and_take_the_middle_distance():
     truth, prediction = np.zeros((2, 30, 30), np.uint8)
     truth[5:15, 5:15] = 1
     prediction[9:19, 5:15] = 1

@@ -179,8 +179,8 @@ def pooled(images: Sequence[Agreement]) -> Agreement:
     Returns
     -------
     Agreement
-        Of all pixels and all points of outlines together. The Hausdorff distance is the mean
-        over the images that have one.
+        Of all pixels and all points of outlines together. The Hausdorff distance is the
+        median over the images that have one.
     """
     entries = [entry for image in images for entry in image.classes]
     ids = sorted({entry.id for entry in entries})
@@ -235,14 +235,14 @@ def _summed(group: Sequence[ClassAgreement]) -> ClassAgreement:
 
 
 def _summed_outlines(group: Sequence[OutlineAgreement]) -> OutlineAgreement:
-    """Return the sum of the points of outlines, and the mean of their distances."""
+    """Return the sum of the points of outlines, and the median of their distances."""
     known = [one.hausdorff95 for one in group if not np.isnan(one.hausdorff95)]
     return OutlineAgreement(
         sum(one.truth_px for one in group),
         sum(one.prediction_px for one in group),
         sum(one.truth_met for one in group),
         sum(one.prediction_met for one in group),
-        float(np.mean(known)) if known else float("nan"),
+        float(np.median(known)) if known else float("nan"),
     )
 
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from math import prod
 from typing import Any
@@ -58,6 +58,38 @@ class Edit:
         inner = changed[box.slices]
         values = old[box.slices][inner], new[box.slices][inner]
         return cls(box.shift(region.start), _packed(inner), *map(_compact, values))
+
+    @classmethod
+    def of_pixels(cls, indices: Sequence[NDArray[Any]], old: AnyArray, new: Any) -> Edit:
+        """Return the edit of a stroke, as a viewer reports it.
+
+        Parameters
+        ----------
+        indices : sequence of numpy.ndarray
+            One (N,) integer array an axis; a pixel that is met twice counts as it was first.
+        old : numpy.ndarray
+            (N,) values before.
+        new : numpy.ndarray or int
+            (N,) values after, or one for all.
+
+        Returns
+        -------
+        Edit
+            The same change.
+        """
+        places = np.stack([np.asarray(axis, np.int64) for axis in indices], axis=1)
+        if not len(places):
+            empty = np.zeros((0,) * len(indices), old.dtype)
+            return cls.of(Region.of_shape(empty.shape), empty, empty)
+        start, stop = places.min(axis=0), places.max(axis=0) + 1
+        region = Region(tuple(start.tolist()), tuple(stop.tolist()))
+        flat = np.ravel_multi_index(tuple((places - start).T), region.shape)
+        flat, first = np.unique(flat, return_index=True)
+        values = np.broadcast_to(np.asarray(new, old.dtype), old.shape)
+        mask = np.zeros(region.size, bool)
+        mask[flat] = True
+        packed = _packed(mask.reshape(region.shape))
+        return cls(region, packed, _compact(old[first]), _compact(values[first]))
 
     def __len__(self) -> int:
         return len(self.places)
