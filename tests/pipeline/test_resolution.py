@@ -79,16 +79,21 @@ def test_values_are_interpolated_between_the_pixels_of_the_model(tmp_path):
         np.testing.assert_allclose(found[:, 4:-4], ramp[:, 4:-4], atol=0.05)
 
 
-def test_class_ids_are_never_mixed(tmp_path):
+@pytest.mark.parametrize("ratio", [0.4, 1.7])
+@pytest.mark.parametrize("tile", [None, 16])
+def test_class_ids_are_those_of_the_pixel_under_the_centre(tmp_path, ratio, tile):
     path = nets.arg_max(tmp_path / "a.onnx")
-    card = trained_on(path)
-    image = noise(60, 60) if card.input.channels == 1 else noise(card.input.channels, 60, 60)
-    axis = None if image.ndim == 2 else 0
-    result = segment_image(
-        image, path, card=card, pixel_size="0.2 um", channel_axis=axis, normalization=RAW
-    )
-    assert result.labels.shape == (60, 60)
-    assert set(np.unique(result.labels)) <= {info.id for info in card.classes}
+    image, shape = noise(61, 50), (round(61 * ratio), round(50 * ratio))
+    size = (tuple(0.5 * n / m for n, m in zip(shape, image.shape, strict=True)), "um")
+    given = {"card": trained_on(path), "normalization": RAW, "tile": tile}
+    result = segment_image(image, path, pixel_size=size, **given)
+    seen = map_channels(1, 1, rgb=False, order="RGB", chosen=None)
+    small = ResampledSource(as_stack(image).plane(()), shape, seen, None)
+    ids = segment_image(small.read(Region.of_shape(shape))[0], path, **given).labels
+    rows, columns = ((np.arange(n) + 0.5) * m / n for n, m in zip(image.shape, shape, strict=True))
+    expected = ids[np.ix_(rows.astype(int), columns.astype(int))]
+    np.testing.assert_array_equal(result.labels, expected)
+    assert len(np.unique(expected)) == 3
 
 
 # -- tiles equal the whole
