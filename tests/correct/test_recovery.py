@@ -91,6 +91,23 @@ def test_a_stroke_is_an_edit(seed, count):
     np.testing.assert_array_equal(labels, before)
 
 
+@pytest.mark.parametrize("share", [0.0, 0.3, 1.0])
+def test_a_stroke_is_an_edit_as_a_mask_too(share):
+    rng = np.random.default_rng(2)
+    labels = rng.integers(0, 5, (20, 30)).astype(np.uint8)
+    before, region = labels.copy(), Region((3, 4), (9, 15))
+    mask = rng.random(region.shape) < share
+    whole = share == 1
+    old = before[region.slices].copy() if whole else before[region.slices][mask]
+    edit = Edit.of_mask(region, None if whole else mask, old, 7)
+    edit.apply(labels)
+    expected = before.copy()
+    expected[region.slices][mask] = 7
+    np.testing.assert_array_equal(labels, expected)
+    edit.undo(labels)
+    np.testing.assert_array_equal(labels, before)
+
+
 def test_edits_are_kept_until_the_image_is_saved(tmp_path):
     saved = np.zeros((50, 60), np.uint8)
     labels = saved.copy()

@@ -88,8 +88,32 @@ class Edit:
         values = np.broadcast_to(np.asarray(new, old.dtype), old.shape)
         mask = np.zeros(region.size, bool)
         mask[flat] = True
-        packed = _packed(mask.reshape(region.shape))
-        return cls(region, packed, _compact(old[first]), _compact(values[first]))
+        return cls.of_mask(region, mask.reshape(region.shape), old[first], values[first])
+
+    @classmethod
+    def of_mask(cls, region: Region, mask: Mask | None, old: AnyArray, new: Any) -> Edit:
+        """Return the edit of a stroke that is known as a mask.
+
+        Parameters
+        ----------
+        region : Region
+            Box of the stroke.
+        mask : numpy.ndarray or None
+            region.shape, bool: which pixels of it; None for all.
+        old : numpy.ndarray
+            (N,) values before, in row-major order; or region.shape.
+        new : numpy.ndarray or int
+            (N,) values after, or one for all.
+
+        Returns
+        -------
+        Edit
+            The same change.
+        """
+        inside = np.ones(region.shape, bool) if mask is None else mask
+        before = np.asarray(old).reshape(-1)
+        after = np.broadcast_to(np.asarray(new, before.dtype), before.shape)
+        return cls(region, _packed(inside), _compact(before), _compact(after))
 
     def __len__(self) -> int:
         return len(self.places)
