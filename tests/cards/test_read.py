@@ -1,13 +1,16 @@
 import json
+import os
 from pathlib import Path
 
 import numpy as np
 import onnx
 import pytest
+from onnx import TensorProto, helper
 
 import nets
 from napari_onnxseg.cards.read import load_card
 from napari_onnxseg.errors import ModelError, ModelNotFoundError
+from napari_onnxseg.prepare.convention import BYTES
 from netbuild import Net, save
 
 COLOUR = ["batch", 3, "y", "x"]
@@ -35,10 +38,98 @@ def test_the_normalization_of_a_bare_file_is_an_assumption_and_said_so(tmp_path)
     assert any("intensities" in note for note in card.notes)
 
 
-def test_a_model_that_takes_bytes_is_fed_raw_values(tmp_path):
+def test_a_model_that_takes_bytes_is_fed_the_range_of_bytes(tmp_path):
     card = load_card(nets.echo(tmp_path / "a.onnx", dtype="uint8"))
-    assert card.normalization.method == "none"
+    assert card.normalization == BYTES
+    assert card.normalization.words() == "0..255 by the full range"
     assert card.facts["normalization"] == "graph"
+
+
+@pytest.mark.parametrize(("dtype", "says"), [("bool", "takes yes or no"), ("str", "takes texts")])
+def test_an_input_that_takes_no_numbers_is_refused(tmp_path, dtype, says):
+    kind = {"bool": TensorProto.BOOL, "str": TensorProto.STRING}[dtype]
+    path = cast(tmp_path / "a.onnx", kind, TensorProto.FLOAT)
+    with pytest.raises(ModelError, match=f"The input 'x' {says}; only networks"):
+        load_card(path)
+
+
+def test_an_output_that_gives_texts_is_refused(tmp_path):
+    path = cast(tmp_path / "a.onnx", TensorProto.FLOAT, TensorProto.STRING)
+    with pytest.raises(ModelError, match="The output 'y' gives texts; only networks"):
+        load_card(path)
+
+
+@pytest.mark.parametrize("perm", [None, (1, 0, 2, 3)])
+def test_an_output_without_the_batch_in_front_is_refused_and_never_cut(tmp_path, perm):
+    net = Net([1, 1, None, None])
+    last = net.random_conv("input", 1, 5, 3)
+    if perm:
+        last, dims = net.add("Transpose", last, perm=perm), [5, 1, None, None]
+    else:
+        last, dims = net.add("Squeeze", last, net.constant([0], "int64")), [5, None, None]
+    path = save(net.model({last: ("float32", dims)}), tmp_path / "a.onnx")
+    with pytest.raises(ModelError, match=r"\(5 × .* for 1 picture\) does not begin with the batch"):
+        load_card(path)
+
+
+def test_rows_and_columns_that_change_places_are_said(tmp_path):
+    net = Net([1, 1, None, None])
+    last = net.add("Transpose", net.random_conv("input", 1, 5, 3), perm=[0, 1, 3, 2])
+    path = save(net.model({last: ("float32", [1, 5, None, None])}), tmp_path / "a.onnx")
+    with pytest.raises(ModelError, match="are batch, classes, columns, rows; needed are"):
+        load_card(path)
+
+
+def test_a_card_that_says_class_ids_of_several_channels_is_contradicted(tmp_path):
+    path = nets.two_class(tmp_path / "a.onnx")
+    path.with_suffix(".json").write_text('{"format": 1, "output": {"scores": "labels"}}')
+    card = load_card(path)
+    assert (card.scores, card.facts["scores"], len(card.classes)) == ("logits", "graph", 2)
+    assert any("says that the model gives class ids, but it gives 2" in n for n in card.notes)
+
+
+@pytest.mark.parametrize("text", ['{"format": 1', '{"format": 1, "name": "a",}', "{'format': 1}"])
+def test_a_card_broken_by_hand_stops_the_run_when_it_can_be_told_for_one(tmp_path, text):
+    path = nets.two_class(tmp_path / "a.onnx")
+    path.with_suffix(".json").write_text(text)
+    if '"format"' in text:
+        with pytest.raises(ModelError, match=r"is not valid JSON .*; correct or remove it"):
+            load_card(path)
+    else:
+        assert any("is not a card and was left aside" in note for note in load_card(path).notes)
+
+
+def test_a_folder_with_a_description_is_found_by_its_bare_name(tmp_path, monkeypatch):
+    (tmp_path / "package").mkdir()
+    (tmp_path / "package" / "rdf.yaml").write_text("type: nothing")
+    (tmp_path / "other").mkdir()
+    monkeypatch.chdir(tmp_path)
+    with pytest.raises(ModelError, match=r"package.rdf\.yaml"):
+        load_card("package")
+    with pytest.raises(ModelNotFoundError, match="There is no model 'other'"):
+        load_card("other")
+
+
+@pytest.mark.skipif(os.name == "nt", reason="Windows has no pipes with names")
+def test_what_is_no_file_is_refused_before_it_is_read(tmp_path):
+    os.mkfifo(tmp_path / "a.onnx")
+    for path in (tmp_path / "a.onnx", "/dev/zero"):
+        with pytest.raises(ModelError, match="is a device or a pipe, not a file"):
+            load_card(path)
+
+
+def cast(path, before, after):
+    """Write a network that only changes the type of its values."""
+    dims = [1, 1, "h", "w"]
+    graph = helper.make_graph(
+        [helper.make_node("Cast", ["x"], ["y"], to=after)],
+        "g",
+        [helper.make_tensor_value_info("x", before, dims)],
+        [helper.make_tensor_value_info("y", after, dims)],
+    )
+    opset = [helper.make_opsetid("", 17)]
+    onnx.save(helper.make_model(graph, opset_imports=opset, ir_version=8), path)
+    return path
 
 
 @pytest.mark.parametrize("dtype", ["uint8", "float16", "float32", "float64"])

@@ -293,3 +293,14 @@ def test_a_run_says_what_it_guesses_and_which_options_state_it(onnxseg, picture,
     onnxseg("models", "edit", path, "input.normalization.method=unit")
     assert "guessed" not in onnxseg(*words).stderr
     assert onnxseg(*words, "--json").stderr == ""
+
+
+def test_what_an_edited_card_contradicts_is_said(onnxseg, tmp_path):
+    path = nets.two_class(tmp_path / "a.onnx")
+    done = onnxseg("models", "edit", path, "input.layout=NHWC", "classes.5.name=sixth")
+    assert done.exit_code == 0
+    said = " ".join(done.stderr.split())
+    assert "note The description says that the input is NHWC, but the graph shows NCHW" in said
+    assert "names 3 classes, the model gives 2" in said
+    again = onnxseg("models", "edit", path, "title=New", "--json")
+    assert again.json["notes"] == []

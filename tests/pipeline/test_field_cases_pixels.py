@@ -147,3 +147,16 @@ def test_a_hole_in_a_picture_is_transparent(tmp_path, hole):  # B017
     result = matte_image(picture, path, nodata=-9999.0, normalization=RAW)
     assert not result.rgba[:30, :30, 3].any()
     assert result.rgba[60:, 60:, 3].min() > 200
+
+
+@pytest.mark.parametrize(
+    ("dtype", "top"), [(np.float32, 1.0), (np.float64, 1.0), (np.uint16, 4095), (np.bool_, 1)]
+)
+def test_networks_of_bytes_are_fed_bytes_of_pictures_of_any_range(tmp_path, dtype, top):
+    network = nets.echo(tmp_path / "a.onnx", dtype="uint8", channels=1)
+    unit = np.linspace(0, 1, 256).reshape(16, 16)
+    picture = np.rint(unit * top).astype(dtype) if top != 1.0 or dtype == np.bool_ else unit
+    network.with_suffix(".json").write_text('{"format": 1, "task": "image"}')
+    fed = segment_image(picture.astype(dtype), network, device="cpu").image
+    wanted = np.rint(picture.astype(np.float64) / top * 255)
+    np.testing.assert_allclose(fed, wanted, atol=1)

@@ -70,10 +70,13 @@ class Edited:
         Its JSON file.
     changes : tuple of Change
         What differs.
+    notes : tuple of str
+        What the model now contradicts, and did not before.
     """
 
     path: Path
     changes: tuple[Change, ...]
+    notes: tuple[str, ...] = ()
 
 
 def edit(model: str | Path, wanted: Mapping[str, Any]) -> Edited:
@@ -116,9 +119,9 @@ def edit(model: str | Path, wanted: Mapping[str, Any]) -> Edited:
     content = as_json(parse_description(content)) | free
     with _kept_unless_it_fails(given):
         place = keep(content, given, card.sha256)
-        load_card(model)
+        heard = load_card(model).notes
     changes = (_change(entry, everything, content, card) for entry in wanted)
-    return Edited(place, tuple(changes))
+    return Edited(place, tuple(changes), tuple(note for note in heard if note not in card.notes))
 
 
 def complete(card: ModelCard, given: Path) -> dict[str, Any]:

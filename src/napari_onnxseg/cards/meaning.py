@@ -12,6 +12,7 @@ from napari_onnxseg.cards.rembg import IMAGENET
 from napari_onnxseg.errors import ModelError
 from napari_onnxseg.graph.inspect import GraphFacts
 from napari_onnxseg.graph.receptive import Receptive
+from napari_onnxseg.prepare.convention import BYTES
 from napari_onnxseg.prepare.normalize import Normalization
 
 T = TypeVar("T")
@@ -46,6 +47,12 @@ def scores_of(
         return _settled("labels", told)
     if activation is not None:
         return _settled("probabilities", told)
+    if told.scores == "labels" and (output.planes or 1) > 1:
+        note = (
+            f"{_speaker(told, 'scores')} says that the model gives class ids, but it gives "
+            f"{output.planes} numbers for each pixel, which are taken for logits."
+        )
+        return Finding("logits", "graph", note)
     return Finding(told.scores, told.fact("scores")) if told.scores else Finding("logits", "graph")
 
 
@@ -142,7 +149,7 @@ def normalization_of(tensor: TensorSpec, task: Task, told: Description) -> Findi
     if told.normalization:
         return Finding(told.normalization, told.fact("normalization"))
     if not tensor.dtype.startswith("float"):
-        return Finding(Normalization("none"), "graph")
+        return Finding(BYTES if tensor.dtype == "uint8" else Normalization("none"), "graph")
     assumed = IMAGENET if task == "matting" else Normalization("unit")
     note = (
         f"Nothing says how the model wants its intensities; assumed: {assumed.words()}. "

@@ -65,7 +65,7 @@ _TEXTS = ("name", "title", "description", "licence", "origin", "sha256")
 
 
 def is_card(path: Path) -> bool:
-    """Tell whether a JSON file claims to be a card: an object with a ``format``.
+    """Tell whether a file claims to be a card: an object with a ``format``, or broken JSON of one.
 
     Parameters
     ----------
@@ -77,10 +77,12 @@ def is_card(path: Path) -> bool:
     bool
         False for other JSON and for what cannot be read.
     """
+    text = ""
     try:
-        content = json.loads(_text_of(path))
+        text = _text_of(path)
+        content = json.loads(text)
     except (OSError, ValueError, RecursionError):
-        return False
+        return text.lstrip().startswith("{") and '"format"' in text
     return isinstance(content, dict) and "format" in content
 
 

@@ -172,8 +172,9 @@ def _no_map(outputs: Sequence[TensorFacts], rank: int) -> ModelError:
     first = outputs[0]
     what = (
         f"{first.dims[-1]} numbers for the whole picture, as classifiers give"
-        if len(first.dims) <= 2
-        else f"of {len(first.dims)} axes where the input has {rank}, as detectors give"
+        if len(first.dims) <= 2 and isinstance((0, *first.dims)[-1], int)
+        else f"of {len(first.dims)} axes where the input has {rank}"
+        + (", as detectors give" if len(first.dims) > 2 else "")
     )
     return ModelError(
         f"The model gives no map of the picture: its output {_words(first)} is {what}; only "

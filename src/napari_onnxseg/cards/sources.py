@@ -139,9 +139,9 @@ def _named_file(model: str | Path) -> Path:
     """Return the absolute path of the file that was named."""
     text = str(model)
     named = isinstance(model, str) and not any(mark in text for mark in ("/", "\\"))
-    if named and Path(text).suffix.lower() not in (*SUFFIXES, *DESCRIPTIONS, ".json"):
-        return find(text)
     path = Path(model).expanduser().absolute()
+    if named and Path(text).suffix.lower() not in (*SUFFIXES, *DESCRIPTIONS, ".json"):
+        return bioimageio_files.find_description(path) if _is_package(path, text) else find(text)
     if path.is_dir():
         return bioimageio_files.find_description(path)
     if path.suffix == ".json":
@@ -150,7 +150,20 @@ def _named_file(model: str | Path) -> Path:
         path = _of_card(path)
     if not path.exists():
         raise ModelNotFoundError(f"There is no model file '{path}'.")
+    if not path.is_file():
+        raise ModelError(f"'{path}' is a device or a pipe, not a file; give the path of a model.")
     return path
+
+
+def _is_package(path: Path, name: str) -> bool:
+    """Tell whether a bare word that is no name of the catalogue is a folder with a description."""
+    if not name or not path.is_dir():
+        return False
+    try:
+        find(name)
+    except ModelNotFoundError:
+        return any((path / known).is_file() for known in bioimageio_files.NAMES)
+    return False
 
 
 def _of_card(card: Path) -> Path:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from typing import cast
 
 from napari_onnxseg.cards.card import Fact, Layout, TensorSpec
@@ -98,6 +98,11 @@ def input_spec(
         When the rank is unusual or the layout cannot be told.
     """
     rank = len(tensor.dims)
+    if tensor.dtype not in NUMBERS:
+        raise ModelError(
+            f"The input '{tensor.name}' takes {_type_words(tensor)}; only networks that take whole "
+            "numbers or float16, float32 or float64 can be used."
+        )
     if rank not in (4, 5):
         raise ModelError(
             f"The input '{tensor.name}' has {rank} axes {list(tensor.dims)}; needed are batch, "
@@ -143,6 +148,11 @@ def output_spec(
     ModelError
         When the axes lie in an order that no layout describes.
     """
+    if tensor.dtype not in (*NUMBERS, "bool"):
+        raise ModelError(
+            f"The output '{tensor.name}' gives {_type_words(tensor)}; only networks that give "
+            "numbers can be used."
+        )
     axes = view.output_axes
     rank = len(view.output_dims) or len(tensor.dims)
     others = [axis for axis in range(rank) if axis not in axes]
@@ -152,8 +162,8 @@ def output_spec(
     layout = "".join(letters.get(axis, "?") for axis in range(rank))
     if layout not in ("NCHW", "NHWC", "NCDHW", "NDHWC", "NHW", "NDHW"):
         raise ModelError(
-            f"The output '{tensor.name}' has the shape {list(view.output_dims)}; needed are batch, "
-            "classes, rows and columns."
+            f"The axes of the output '{tensor.name}' are {_order(letters, rank)}; needed are "
+            "batch, classes, rows and columns, or batch, rows, columns and classes."
         )
     dims = tensor.dims if len(tensor.dims) == rank else (None,) * rank
     position = layout.find("C")
@@ -175,6 +185,24 @@ def _spec(tensor: TensorFacts, layout: Layout, channels: int | None) -> TensorSp
         channels=declared or channels,
         sides=tuple(numbers[layout.index(axis)] for axis in "DHW" if axis in layout),
     )
+
+
+NUMBERS = (
+    *("float16", "float32", "float64"),
+    *(f"{sign}int{bits}" for sign in ("", "u") for bits in (8, 16, 32, 64)),
+)
+"""Element types that a picture can be fed as."""
+
+_AXES = {"N": "batch", "C": "classes", "D": "depth", "H": "rows", "W": "columns"}
+
+
+def _type_words(tensor: TensorFacts) -> str:
+    return {"object": "texts", "bool": "yes or no"}.get(tensor.dtype, tensor.dtype)
+
+
+def _order(letters: Mapping[int, str], rank: int) -> str:
+    """Return the axes of a tensor in words."""
+    return ", ".join(_AXES.get(letters.get(axis, "?"), "another") for axis in range(rank))
 
 
 def _fits(tensor: TensorFacts, layout: str, channels: int | None) -> bool:

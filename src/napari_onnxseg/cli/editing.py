@@ -29,7 +29,8 @@ def edit_one(model: str, assignments: Iterable[str], as_json: bool) -> None:
     """
     done = edit(model, read_assignments(assignments))
     if as_json:
-        print_json({"written": done.path, "changes": [_change_json(one) for one in done.changes]})
+        changes = [_change_json(one) for one in done.changes]
+        print_json({"written": done.path, "changes": changes, "notes": done.notes})
         return
     show_changes(done)
 
@@ -43,6 +44,8 @@ def show_changes(done: Edited) -> None:
         What was changed.
     """
     show("\n".join(change_words(change) for change in done.changes))
+    for note in done.notes:
+        say("[yellow]note[/yellow] ", note)
     say("", f"The card is {done.path}.")
 
 

@@ -100,7 +100,8 @@ def about_type(subject: Subject) -> Iterator[Finding]:
             "info",
             "uint8-input",
             "The input is uint8, so that intensities are scaled inside the network.",
-            "Pictures of other types are rounded to 0 to 255, and no normalisation is applied.",
+            "8-bit pictures are fed as they are; others are brought from their full range to 0 to "
+            "255.",
         )
     elif dtype != "float32":
         yield Finding(

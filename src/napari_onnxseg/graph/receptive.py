@@ -139,6 +139,7 @@ def _measure(trail: Trail, probe: Probe) -> Receptive:
     place = trail.places[probe.output]
     sides = [trail.graph.shapes[probe.input][axis] for axis in probe.axes]
     shape = trail.graph.shapes.get(probe.output, ())
+    _require_batch(shape, place.axes, probe)
     shrink = _shrink(sides, shape, place)
     count = range(len(sides))
     multiple = tuple(trail.multiple(i) for i in count)
@@ -156,6 +157,17 @@ def _measure(trail: Trail, probe: Probe) -> Receptive:
         label_count=_label_count(trail.graph, probe.output),
         sides=(None,) * len(sides),
     )
+
+
+def _require_batch(shape: Sequence[int], axes: Sequence[int], probe: Probe) -> None:
+    """Raise when the first axis beside rows and columns does not hold the batch."""
+    first = next((size for axis, size in enumerate(shape) if axis not in axes), probe.batch)
+    if first != probe.batch or (shape and len(shape) == len(axes)):
+        raise ModelError(
+            f"The output '{probe.output}' ({' × '.join(map(str, shape))} for {probe.batch} picture"
+            f"{'' if probe.batch == 1 else 's'}) does not begin with the batch; export it with "
+            "the batch as its first axis."
+        )
 
 
 def _shrink(sides: Sequence[int], shape: Sequence[int], place: Place) -> tuple[int, ...]:

@@ -102,6 +102,8 @@ class Normalization:
         """Return the rule for people, such as ``"percentiles 1 to 99.8 of the image to 0..1"``."""
         if self.method == "steps":
             return chain_words(self.steps)
+        if self == BYTES:
+            return "0..255 by the full range"
         text = _WORDS[self.method].format(n=self)
         measured = f", {'each channel' if self.per_channel else 'channels together'}"
         clipped = ", clipped" if self.clip or self.method == "window" else ""
@@ -234,3 +236,7 @@ def _mean_std_problem(n: Normalization) -> str:
     if not n.mean or len(n.mean) != len(n.std):
         return f"has {len(n.mean)} mean(s) and {len(n.std)} std(s); give one of each a channel"
     return "" if all(s > 0 for s in n.std) else "has a std that is not above 0"
+
+
+BYTES = Normalization("mean_std", mean=(0.0,), std=(1 / 255,))
+"""What brings the full range of any image to 0..255, for networks that take bytes."""
