@@ -66,6 +66,14 @@ def test_an_open_widget_is_used_instead_of_a_second_one(viewer, qtbot, tmp_path)
     assert panel.model.models.model == "halves"
 
 
+def test_a_dropped_model_is_selected_in_the_list_of_models_too(viewer, qtbot, tmp_path):
+    _dock, widget = viewer.window.add_plugin_dock_widget(NAME, "Models")
+    widget.models.choose("u2netp")
+    drop(viewer, nets.two_class(tmp_path / "halves.onnx"), qtbot)
+    qtbot.waitUntil(lambda: widget.card is not None and not widget._listing.isActive())
+    assert widget.summary.name == widget.card.name == "halves"
+
+
 def test_what_is_no_model_gets_one_sentence_and_leaves_nothing(
     viewer, qtbot, tmp_path, folder, messages
 ):

@@ -11,6 +11,9 @@ class Catalogue(QObject):
     changed = Signal(str)
     """Emitted with the name of the model that is different now."""
 
+    arrived = Signal(str)
+    """Emitted with the name of a model that was brought from outside, to be looked at next."""
+
 
 CATALOGUE = Catalogue()
 """The one of this process."""

@@ -125,6 +125,7 @@ class Arrival(QObject):
             return
         place, card = outcome.value
         CATALOGUE.changed.emit(place.stem)
+        CATALOGUE.arrived.emit(place.stem)
         show_model(viewer, card, place.stem)
         show_info(f"'{card.title}' is ready as '{place.stem}'.")
 

@@ -139,6 +139,7 @@ class ModelsWidget(QWidget):
         self.questions.kept.connect(self.actions.save)
         self.questions.changed.connect(self._on_answer)
         CATALOGUE.changed.connect(self._on_catalogue)
+        CATALOGUE.arrived.connect(self.refresh)
 
     def _enter(self) -> None:
         """Follow the viewer, once."""
