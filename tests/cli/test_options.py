@@ -7,9 +7,10 @@ import typer
 from typer.testing import CliRunner
 
 from napari_onnxseg.cli.files import CutOutFiles, Files
-from napari_onnxseg.cli.options import OPTIONS, with_choices
+from napari_onnxseg.cli.options import OPTIONS, PYTHON_ONLY, with_choices
 from napari_onnxseg.pipeline.job import MatteJob, SegmentJob
 from napari_onnxseg.prepare.normalize import Normalization
+from napari_onnxseg.tiling.region import Region
 
 EVERY_CHOICE = {
     "model": ("m", "m"),
@@ -29,6 +30,7 @@ EVERY_CHOICE = {
     "pixel_size": ("0.25 um", "0.25 um"),
     "threshold": ("0.3", 0.3),
     "heads": ("mask", ("mask",)),
+    "region": ("100:400,200:700", Region((100, 200), (400, 700))),
     "feather_px": ("3", 3.0),
     "background": ("#aabbcc", "#aabbcc"),
 }
@@ -61,7 +63,7 @@ def flag(name: str) -> str:
 
 @pytest.mark.parametrize(("job", "files"), [(SegmentJob, Files), (MatteJob, CutOutFiles)])
 def test_every_choice_of_a_job_can_be_typed_and_arrives(job: type, files: type) -> None:
-    names = [field.name for field in fields(job)]
+    names = [field.name for field in fields(job) if field.name not in PYTHON_ONLY]
     words = [word for n in names if n in EVERY_CHOICE for word in (flag(n), EVERY_CHOICE[n][0])]
     words += [SWITCHES[name] for name in names if name in SWITCHES]
     _, choices = typed(job, files, *words)
@@ -79,7 +81,7 @@ def test_what_is_not_typed_is_left_to_the_defaults_of_the_job() -> None:
 
 def test_no_option_is_without_a_job() -> None:
     jobs = {field.name for job in (SegmentJob, MatteJob) for field in fields(job)}
-    assert set(OPTIONS) == jobs
+    assert set(OPTIONS) == jobs - set(PYTHON_ONLY)
 
 
 def test_compression_arrives() -> None:
@@ -89,7 +91,7 @@ def test_compression_arrives() -> None:
 
 @pytest.mark.parametrize(
     "words",
-    [["--tile", "big"], ["--colour-order", "GRB"], ["--statistics", "tile"], ["--format", "jpg"],
+    [["--tile", "big"], ["--region", "4:2,1:3"], ["--colour-order", "GRB"], ["--statistics", "tile"], ["--format", "jpg"],
      ["--normalization", "percentile:9,1"], ["--workers", "many"], ["--no-such-option"]],
 )  # fmt: skip
 def test_what_cannot_be_meant_is_wrong_usage(words: list[str]) -> None:

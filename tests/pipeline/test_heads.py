@@ -326,7 +326,7 @@ def test_more_than_a_thousand_classes_or_channels_are_refused(tmp_path, card):
     path = save(
         net.model({last: ("float32", ["batch", 1001, "y", "x"])}), tmp_path / "a.onnx", card
     )
-    with pytest.raises(ModelError, match="1001 numbers for each pixel.*at most 1000"):
+    with pytest.raises(ModelError, match=r"1001 numbers for each pixel.*at most 1000"):
         load_card(path)
 
 

@@ -201,6 +201,10 @@ class PyramidSink:
         found: AnyArray = np.asarray(self.array[(*index, *region.slices)])
         return found
 
+    def settle(self) -> None:
+        """Come back when full resolution is on disk; coarser levels can be made from it."""
+        self.levels[0].settle()
+
     def catch_up(self) -> None:
         """Bring the coarser levels up to date where blocks were written since the last time.
 

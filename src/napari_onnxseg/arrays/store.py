@@ -10,7 +10,8 @@ from typing import Any
 import numpy as np
 
 from napari_onnxseg.arrays.chunks import ChunkLocks
-from napari_onnxseg.arrays.store_folders import OWN_KEY, make_room, writing
+from napari_onnxseg.arrays.stale import Stale
+from napari_onnxseg.arrays.store_folders import OWN_KEY, make_room, to_disk, writing
 from napari_onnxseg.errors import ChoiceError, RunError
 from napari_onnxseg.tiling.region import Region
 from napari_onnxseg.types import AnyArray
@@ -66,11 +67,14 @@ class ZarrSink:
         Its folder.
     locks : ChunkLocks
         Held while a chunk is changed.
+    unsettled : Stale
+        Chunks that may not have reached the disk yet.
     """
 
     array: Any
     path: Path
     locks: ChunkLocks = field(default_factory=ChunkLocks, repr=False, compare=False)
+    unsettled: Stale = field(default_factory=Stale, repr=False, compare=False)
 
     @classmethod
     def create(
@@ -205,6 +209,21 @@ class ZarrSink:
         """
         with writing(self.path), self.locks.over(spans, self.array.chunks):
             self.array[tuple(slice(*span) for span in spans)] = block
+        self.unsettled.add(tuple(spans), self.array.chunks)
+
+    def settle(self) -> None:
+        """Come back when everything written so far is on disk, also if the power fails.
+
+        Raises
+        ------
+        RunError
+            When the disk is full.
+        """
+        with writing(self.path):
+            for place in self.unsettled.take():
+                file = self.path / self.array.metadata.encode_chunk_key(place)
+                if file.exists():  # chunks of background have no file
+                    to_disk(file)
 
     def read(self, index: Sequence[int | slice], region: Region) -> AnyArray:
         """Return what a region holds now.

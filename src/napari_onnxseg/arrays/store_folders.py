@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import errno
 import json
+import os
 import shutil
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
@@ -186,6 +187,22 @@ def read_attributes(path: str | Path) -> dict[str, Any]:
         return dict(zarr.open(str(path), mode="r").attrs)
     except (OSError, ValueError, KeyError) as fault:
         raise FileFormatError(f"'{path}' is no zarr store that can be read.") from fault
+
+
+def to_disk(file: Path) -> None:
+    """Come back when a file and its name are on disk, not only in the memory of the system.
+
+    Parameters
+    ----------
+    file : Path
+        A complete file.
+    """
+    for place in (file, file.parent) if os.name == "posix" else (file,):
+        handle = os.open(place, os.O_RDONLY if os.name == "posix" else os.O_RDWR)
+        try:
+            os.fsync(handle)
+        finally:
+            os.close(handle)
 
 
 @contextmanager

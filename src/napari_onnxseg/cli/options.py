@@ -15,6 +15,7 @@ from napari_onnxseg.cli.texts import (
     read_device,
     read_index,
     read_normalization,
+    read_region,
     read_sides,
 )
 from napari_onnxseg.errors import ChoiceError
@@ -125,6 +126,11 @@ OPTIONS: Mapping[str, Option] = {
         metavar="NAME",
         read=tuple,
     ),
+    "region": Option(
+        "Part of each plane, the result being that part: rows, then columns.",
+        metavar="FROM:TO,FROM:TO",
+        read=read_region,
+    ),
     "feather_px": Option(
         "Soften the edge by this many px at the model's side; 3 and 5 are usual.",
         float,
@@ -132,7 +138,10 @@ OPTIONS: Mapping[str, Option] = {
     ),
     "background": Option("Put the subject on 'white', a colour name or #rrggbb."),
 }
-"""One entry for every field of every job."""
+"""One entry for every field of every job but those that only Python takes."""
+
+PYTHON_ONLY = ("store", "resume")
+"""Choices of a job that the command line makes from other options, or not at all."""
 
 
 def with_choices(
@@ -155,7 +164,8 @@ def with_choices(
         Decorator for a function of two arguments: the record, and a mapping from field to
         value that holds only the choices the user made.
     """
-    options = {field.name: overrides.get(field.name, OPTIONS[field.name]) for field in fields(job)}
+    wanted = [field for field in fields(job) if field.name not in PYTHON_ONLY]
+    options = {field.name: overrides.get(field.name, OPTIONS[field.name]) for field in wanted}
 
     def decorate(command: Callable[[Any, Mapping[str, Any]], None]) -> Callable[..., None]:
         def run(**given: Any) -> None:
@@ -165,7 +175,7 @@ def with_choices(
 
         parameters = [
             *_declared(files),
-            *(_parameter(field, options[field.name]) for field in fields(job)),
+            *(_parameter(field, options[field.name]) for field in wanted),
         ]
         # Typer reads the signature; older releases read the annotations as well.
         run.__signature__ = inspect.Signature(parameters)  # type: ignore[attr-defined]

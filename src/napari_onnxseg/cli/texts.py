@@ -9,6 +9,7 @@ from typing import Any
 
 from napari_onnxseg.errors import ChoiceError, ModelError
 from napari_onnxseg.prepare.normalize import Normalization
+from napari_onnxseg.tiling.region import Region
 
 _TWO_NUMBERS = ("percentile", "window")
 _FLAGS = ("clip", "per_channel")
@@ -40,6 +41,34 @@ def read_sides(text: str) -> int | tuple[int, ...]:
         )
     sides = tuple(int(part) for part in parts)
     return sides[0] if len(sides) == 1 else sides
+
+
+def read_region(text: str) -> Region:
+    """Read a part of a plane.
+
+    Parameters
+    ----------
+    text : str
+        ``"100:400,200:700"``: rows 100 to 399, columns 200 to 699.
+
+    Returns
+    -------
+    Region
+        In pixels.
+
+    Raises
+    ------
+    ChoiceError
+        When it is no such text.
+    """
+    spans = [re.fullmatch(r"\s*(\d+)\s*:\s*(\d+)\s*", part) for part in text.split(",")]
+    if not all(span and int(span[1]) < int(span[2]) for span in spans):
+        raise ChoiceError(
+            f"{text!r} is not a part of a plane; write first:end of rows, then of columns, such "
+            "as 100:400,200:700."
+        )
+    starts, stops = ([int(span[i]) for span in spans if span] for i in (1, 2))
+    return Region(tuple(starts), tuple(stops))
 
 
 def read_device(text: str) -> str:

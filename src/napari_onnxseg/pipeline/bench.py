@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from collections.abc import Callable, Collection, Mapping, Sequence
+from dataclasses import dataclass, field
 from threading import local
 
 from napari_onnxseg.arrays.source import ImageSource
@@ -17,6 +18,9 @@ from napari_onnxseg.tiling.region import Region
 from napari_onnxseg.types import Mask
 
 Position = tuple[int, ...]
+
+Look = Callable[[], Sequence[float] | None]
+"""Says where somebody looks now, in pixels of a plane; None when nobody does."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -37,6 +41,10 @@ class Bench:
         Polled before each batch.
     desk : threading.local
         Each worker's own input buffer.
+    look : callable
+        As `Look` says.
+    leave_out : mapping of tuple of int to collection of int
+        Numbers of tiles that need not be done, by plane.
     """
 
     plan: SegmentPlan
@@ -45,6 +53,8 @@ class Bench:
     watch: Stopwatch
     cancel: Cancel
     desk: local
+    look: Look = lambda: None
+    leave_out: Mapping[Position, Collection[int]] = field(default_factory=dict)
 
 
 @dataclass(frozen=True, slots=True)
@@ -81,11 +91,14 @@ class Finished:
 
     Parameters
     ----------
+    number : int
+        Of the tile it comes from; of the row of tiles that begins there where they are blended.
     region : Region
         Where it lies.
     blocks : list of Block
         One an output.
     """
 
+    number: int
     region: Region
     blocks: list[Block]

@@ -14,6 +14,7 @@ import numpy as np
 from napari_onnxseg.errors import ChoiceError
 from napari_onnxseg.pipeline.pixel_size import SIZE_WORDS, read_pixel_size
 from napari_onnxseg.prepare.normalize import Normalization
+from napari_onnxseg.tiling.region import Region
 
 
 def settle_choices(job: Any) -> None:
@@ -95,6 +96,11 @@ def _model(value: Any) -> str | Path:
     return value if isinstance(value, str) else Path(os.fspath(value))
 
 
+def _path(value: Any) -> Path:
+    """Return a path."""
+    return Path(os.fspath(value))
+
+
 def _one_of(*allowed: str) -> Callable[[Any], str]:
     """Return what accepts these words only."""
 
@@ -144,6 +150,9 @@ _KINDS: Mapping[str, tuple[Callable[[Any], Any], str]] = {
     "confidence": _FLAG,
     "objects": _FLAG,
     "heads": (_names, "names of outputs, such as ('mask', 'distance')"),
+    "region": (_instance(Region), "a Region of pixels, such as Region((0, 0), (512, 512))"),
+    "store": (_path, "the path of a folder"),
+    "resume": _FLAG,
     "feather_px": _NUMBER,
     "background": (_instance(str), "the name of a colour or #rrggbb"),
 }

@@ -78,6 +78,17 @@ class SegmentJob:
         Also return the probability of the chosen class.
     objects : bool
         Also return separate objects, when the card says how.
+    region : Region, optional
+        Part of each plane in pixels, inside it; results cover that part only. Where tiles are
+        exact they hold what a run on the whole gives there. Statistics are still those of the
+        whole image.
+    store : str or Path, optional
+        Folder whose name ends in ``.zarr``: class labels or an image go there as OME-Zarr, other
+        results beside it; nothing is held in memory but the tiles at work. A journal inside
+        lets `resume` go on after any end of the run.
+    resume : bool
+        Go on with the run that was begun in ``store``; one of another job, model or image is
+        refused.
     heads : tuple of str, optional
         Names of the outputs that are wanted, of a model with several; None for all.
 
@@ -108,6 +119,9 @@ class SegmentJob:
     confidence: bool = False
     objects: bool = False
     heads: tuple[str, ...] | None = None
+    region: Region | None = None
+    store: str | Path | None = None
+    resume: bool = False
 
     def __post_init__(self) -> None:
         settle_choices(self)

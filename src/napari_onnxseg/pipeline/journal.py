@@ -108,6 +108,22 @@ class Journal:
             journal._take(entry)
         return journal
 
+    @staticmethod
+    def as_kept(value: Any) -> Any:
+        """Return a value as it comes back from a journal.
+
+        Parameters
+        ----------
+        value : object
+            JSON-able.
+
+        Returns
+        -------
+        object
+            Lists for tuples, texts for keys.
+        """
+        return json.loads(json.dumps(value))
+
     def tiles(self, position: Position, numbers: Iterable[int]) -> None:
         """Write down finished tiles, whose blocks are in the result already.
 

@@ -19,6 +19,7 @@ from napari_onnxseg.pipeline.decoding import Block, ClassDecoder, Decoder, limit
 from napari_onnxseg.pipeline.job import HeadResult
 from napari_onnxseg.pipeline.plan import SegmentPlan
 from napari_onnxseg.pipeline.record import plain
+from napari_onnxseg.pipeline.shelf import Shelved
 from napari_onnxseg.prepare.stages import Stage
 from napari_onnxseg.tiling.region import Region
 from napari_onnxseg.types import AnyArray, Mask
@@ -39,7 +40,7 @@ class Output:
         What it means.
     decoder : Decoder
         How blocks are made from its numbers.
-    arrays : mapping of str to MemorySink
+    arrays : mapping of str to Shelved
         ``labels``, ``confidence``, ``inside``, ``foreground``, ``objects``, ``image``, or
         ``values`` of which statistics are needed first.
     final : ClassDecoder or None
@@ -58,7 +59,7 @@ class Output:
 
     head: Head
     decoder: Decoder
-    arrays: dict[str, MemorySink]
+    arrays: dict[str, Shelved]
     final: ClassDecoder | None = None
     counts: NDArray[np.int64] = field(default_factory=lambda: np.zeros(0, np.int64))
     limits: NDArray[np.float32] | None = None
@@ -89,7 +90,27 @@ class Output:
         found = objects_from_planes(inside, foreground, rule)
         found[found > 0] += self.last_object
         self.last_object = max(self.last_object, int(found.max(initial=0)))
-        self.arrays["objects"].array[position] = found
+        self.arrays["objects"].write(position, Region.of_shape(found.shape), found)
+
+    def count_again(self, positions: Iterable[Position]) -> None:
+        """Count classes, or widen limits, over all that is in the result."""
+        if "labels" in self.arrays:
+            self.counts = np.zeros_like(self.counts)
+        for position in positions:
+            for name in ("labels", "image"):
+                if name in self.arrays:
+                    self._count_plane(name, self.arrays[name].array, position)
+
+    def _count_plane(self, name: str, array: Any, position: Position) -> None:
+        """Count one plane in bands of rows."""
+        rows = max(1, BAND_VALUES // max(1, array.shape[-1]))
+        for top in range(0, array.shape[-2], rows):
+            band = np.asarray(array[(*position, ..., slice(top, top + rows), slice(None))])
+            if name == "labels":
+                counts = np.bincount(band.reshape(-1), minlength=len(self.counts))
+                self.counts = np.pad(self.counts, (0, len(counts) - len(self.counts))) + counts
+            else:
+                self._widen(limits_of(band.reshape(-1, *band.shape[-2:])))
 
     @property
     def waits(self) -> bool:

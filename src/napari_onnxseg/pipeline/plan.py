@@ -9,6 +9,7 @@ from typing import Any
 from napari_onnxseg.arrays.source import ImageSource, ImageStack
 from napari_onnxseg.cards.card import Head, ModelCard
 from napari_onnxseg.decode.labels import label_dtype
+from napari_onnxseg.errors import ChoiceError
 from napari_onnxseg.pipeline.heads import choose_heads, tiled_as
 from napari_onnxseg.pipeline.job import SegmentJob
 from napari_onnxseg.pipeline.refusals import refuse_misfits
@@ -19,12 +20,14 @@ from napari_onnxseg.pipeline.settle import (
     tile_notes,
     whole_tile,
 )
+from napari_onnxseg.pipeline.shelf import refuse_places
 from napari_onnxseg.pipeline.words import bytes_words, count_words, px_words
 from napari_onnxseg.prepare.channels import ChannelMap, map_channels
 from napari_onnxseg.prepare.normalize import Normalization
 from napari_onnxseg.prepare.step_words import chain_words
 from napari_onnxseg.prepare.steps import needs_statistics
 from napari_onnxseg.tiling.plan import TilePlan
+from napari_onnxseg.tiling.region import Region
 
 HALF = 0.5
 """Threshold that nobody has chosen."""
@@ -100,6 +103,11 @@ class SegmentPlan:
         return self.resolution.source(plane, self.channels, self.job.nodata)
 
     @property
+    def part(self) -> Region:
+        """What of each plane the results cover, in pixels of the image."""
+        return Region.of_shape(self.shape) if self.job.region is None else self.job.region
+
+    @property
     def threshold(self) -> float | None:
         """That of the first output that gives classes; None without a threshold."""
         first = next((head for head in self.heads if head.task == "semantic"), None)
@@ -134,13 +142,14 @@ class SegmentPlan:
         """
         planes = count_words(len(self.indices), "plane")
         seen = f"{self.resolution.words}; " if self.resolution else ""
+        part = "" if self.job.region is None else f"{px_words(self.part.shape)} of "
         scope = (
             ""
             if not self.normalization.needs_statistics
             else (f", measured once per {self.job.statistics}")
         )
         return (
-            f"{planes} of {px_words(self.shape)}, {self.channels.words}; "
+            f"{planes} of {part}{px_words(self.shape)}, {self.channels.words}; "
             f"{seen}{self.tiles.words()}\n"
             f"{self.normalization.words()}{scope}; {self._answer_words()}"
             f"about {bytes_words(self.memory_bytes)} "
@@ -173,6 +182,7 @@ class SegmentPlan:
             "overlap": list(self.tiles.overlap),
             "multiple": list(self.tiles.multiple),
             "tiles": len(self.tiles),
+            "region": [list(self.part.start), list(self.part.stop)],
             "batch": self.batch,
             "workers": self.workers,
             "threads": self.threads,
@@ -207,6 +217,7 @@ def plan_segment(stack: ImageStack, card: ModelCard, job: SegmentJob) -> Segment
     """
     heads = choose_heads(card, job.heads)
     refuse_misfits(card, job, heads)
+    refuse_places(job, heads)
     indices = tuple(stack.indices(job.index))
     seen, said = settle_resolution(stack.shape, card, job)
     tiled = tiled_as(card, heads)
@@ -233,7 +244,7 @@ def plan_segment(stack: ImageStack, card: ModelCard, job: SegmentJob) -> Segment
         threads=job_threads(job.workers) if workers == 1 else 1,
         batch=batch,
         memory_bytes=_network_bytes(tiled, heads, tiles, workers * batch)
-        + len(indices) * prod(stack.shape) * sum(_bytes_per_px(head, job) for head in heads),
+        + _result_bytes(stack, heads, job, len(indices)),
         notes=(*card.notes, *said, *notes, *tile_notes(tiled, job, tiles)),
     )
 
@@ -244,9 +255,30 @@ def _tiles(
     """Settle the tiles of what the network sees; one alone where it sees whole pictures."""
     if seen is None:
         return settle_tiles(stack.shape, tiled, job, planes=planes)
+    if job.region is not None:
+        _refuse_part(job.region, stack.shape)
+        job = replace(job, region=seen.back.needs(job.region))
     if seen.once and job.tile is None and all(side is None for side in tiled.input.sides):
         job = replace(job, tile=whole_tile(seen.model, tiled))
-    return settle_tiles(seen.model, tiled, job, planes=planes)
+    tiles = settle_tiles(seen.model, tiled, job, planes=planes)
+    return replace(tiles, target=None) if tiles.blends else tiles
+
+
+def _refuse_part(part: Region, shape: tuple[int, ...]) -> None:
+    """Raise for a part that does not lie in the image."""
+    if not (part.size and Region.of_shape(shape).contains(part)):
+        raise ChoiceError(
+            f"The part {part.start} to {part.stop} does not lie in the image of "
+            f"{px_words(shape)}; choose one that does."
+        )
+
+
+def _result_bytes(stack: ImageStack, heads: tuple[Head, ...], job: SegmentJob, planes: int) -> int:
+    """Return what the results take of the memory; nothing where they go to a store."""
+    if job.store is not None:
+        return 0
+    pixels = prod(stack.shape) if job.region is None else job.region.size
+    return planes * pixels * sum(_bytes_per_px(head, job) for head in heads)
 
 
 def _may_be_unsure(head: Head) -> bool:

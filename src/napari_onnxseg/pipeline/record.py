@@ -7,6 +7,7 @@ from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import fields, is_dataclass
 from datetime import UTC, datetime
+from fractions import Fraction
 from functools import cache
 from importlib.metadata import PackageNotFoundError, version
 from math import isfinite
@@ -82,6 +83,8 @@ def plain(value: Any) -> Any:
         return [plain(v) for v in value]
     if isinstance(value, Path):
         return value.name
+    if isinstance(value, Fraction):
+        return str(value)
     if isinstance(value, float) and not isfinite(value):
         return str(value)  # JSON has no word for it
     return value

@@ -2,17 +2,18 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from collections.abc import Iterable, Iterator
+from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
 
-from napari_onnxseg.arrays.sink import MemorySink
 from napari_onnxseg.arrays.source import ImageStack
 from napari_onnxseg.cards.card import Head, ModelCard
 from napari_onnxseg.decode.labels import label_dtype
 from napari_onnxseg.errors import ModelError
 from napari_onnxseg.pipeline.after import split_steps, stages_of
+from napari_onnxseg.pipeline.bench import Finished
 from napari_onnxseg.pipeline.decoding import (
     Block,
     ClassDecoder,
@@ -22,7 +23,9 @@ from napari_onnxseg.pipeline.decoding import (
 )
 from napari_onnxseg.pipeline.output import Output, diagnosis_of
 from napari_onnxseg.pipeline.plan import SegmentPlan
+from napari_onnxseg.pipeline.shelf import Place, Shelf, Shelved
 from napari_onnxseg.prepare.steps import needs_statistics
+from napari_onnxseg.tiling.region import Region
 
 Position = tuple[int, ...]
 
@@ -37,14 +40,21 @@ class Outputs:
         One an output of the model.
     positions : tuple of tuple of int
         Planes of the result, in the order of the run.
+    part : Region
+        What of each plane the results cover, in pixels of the image.
     """
 
     each: tuple[Output, ...]
     positions: tuple[Position, ...]
+    part: Region
 
     @classmethod
     def of(
-        cls, plan: SegmentPlan, stack: ImageStack, shapes: tuple[tuple[int, ...], ...] | None
+        cls,
+        plan: SegmentPlan,
+        stack: ImageStack,
+        shapes: tuple[tuple[int, ...], ...] | None,
+        shelf: Shelf,
     ) -> Outputs:
         """Make empty results for a plan.
 
@@ -56,11 +66,13 @@ class Outputs:
             The image.
         shapes : tuple of (tuple of int) or None
             (N, K, ...) that the network gave for each output when it was tried.
+        shelf : Shelf
+            Where results are kept.
 
         Returns
         -------
         Outputs
-            All background.
+            All background, or what an earlier run has left in its store.
 
         Raises
         ------
@@ -70,10 +82,10 @@ class Outputs:
         leading = result_leading(stack, plan.job.index)
         tried = shapes or (None,) * len(plan.heads)
         each = (
-            _output(plan, head, leading, stack.shape, shape)
-            for head, shape in zip(plan.heads, tried, strict=True)
+            _output(plan, head, shelf.of(number, head, leading), shape)
+            for number, (head, shape) in enumerate(zip(plan.heads, tried, strict=True))
         )
-        return cls(tuple(each), tuple(np.ndindex(leading)))
+        return cls(tuple(each), tuple(np.ndindex(leading)), plan.part)
 
     @property
     def decoders(self) -> tuple[Decoder, ...]:
@@ -85,10 +97,21 @@ class Outputs:
         """Those whose values wait until all are measured."""
         return tuple(output for output in self.each if output.waits)
 
+    def writing(self, position: Position, finished: Iterable[Finished]) -> Iterator[Finished]:
+        """Store finished parts as they come, and give each back."""
+        for part in finished:
+            self.write(position, part.blocks)
+            yield part
+
     def write(self, position: Position, blocks: list[Block]) -> None:
         """Store one finished part of every output."""
         for output, block in zip(self.each, blocks, strict=True):
-            output.write(position, block)
+            output.write(position, replace(block, region=block.region.relative_to(self.part)))
+
+    def count_again(self) -> None:
+        """Count what is in the results, of which an earlier run has written a part."""
+        for output in self.each:
+            output.count_again(self.positions)
 
     def diagnosis(self, plan: SegmentPlan, stats: Any) -> tuple[str, ...]:
         """Return sentences on answers that are all one class or value, or not finite."""
@@ -119,13 +142,7 @@ def result_leading(stack: ImageStack, index: tuple[int | None, ...] | None) -> t
     return tuple(n if pick is None else 1 for pick, n in zip(picked, stack.leading, strict=True))
 
 
-def _output(
-    plan: SegmentPlan,
-    head: Head,
-    leading: tuple[int, ...],
-    shape: tuple[int, ...],
-    tried: tuple[int, ...] | None,
-) -> Output:
+def _output(plan: SegmentPlan, head: Head, place: Place, tried: tuple[int, ...] | None) -> Output:
     """Make the empty result of one output."""
     planes = tried[1] if tried else head.output.planes
     if planes is None:
@@ -138,15 +155,13 @@ def _output(
     final = None if is_image else _class_decoder(plan, head, planes, (early, late))
     aside = ImageDecoder(early, late, "values" if waits else "image")
     decoder: Decoder = aside if waits or final is None else final
-    arrays: dict[str, MemorySink] = {}
+    arrays: dict[str, Shelved] = {}
     if waits:
-        arrays["values"] = MemorySink.zeros((*leading, planes, *shape), np.float32)
+        arrays["values"] = place.open("values", np.float32, planes)
     if final is not None:
-        kept = _kept_arrays(final)
-        arrays |= {k: MemorySink.zeros((*leading, *shape), v) for k, v in kept.items()}
+        arrays |= {name: place.open(name, dtype) for name, dtype in _kept_arrays(final).items()}
     elif not waits:
-        channels = () if planes == 1 else (planes,)
-        arrays["image"] = MemorySink.zeros((*leading, *channels, *shape), np.float32)
+        arrays["image"] = place.open("image", np.float32, None if planes == 1 else planes)
     return Output(head, decoder, arrays, final if waits else None)
 
 

@@ -9,13 +9,14 @@ from typing import Any
 
 from napari_onnxseg.arrays.source import ImageStack
 from napari_onnxseg.cards.card import ModelCard
-from napari_onnxseg.pipeline.bench import Bench
+from napari_onnxseg.pipeline.bench import Bench, Look
 from napari_onnxseg.pipeline.cancel import Cancel
 from napari_onnxseg.pipeline.engine import Engine, Want, started
 from napari_onnxseg.pipeline.feeding import stack_of
 from napari_onnxseg.pipeline.finishing import finishing, separating
 from napari_onnxseg.pipeline.job import Predictor, Progress, SegmentJob, SegmentResult
 from napari_onnxseg.pipeline.known import known_model
+from napari_onnxseg.pipeline.log import Log
 from napari_onnxseg.pipeline.plan import SegmentPlan, plan_segment
 from napari_onnxseg.pipeline.planes import Planes
 from napari_onnxseg.pipeline.record import Stopwatch, plain, run_record
@@ -75,6 +76,7 @@ def segment(
     card: ModelCard | None = None,
     predictor: Predictor | None = None,
     cancel: Cancel | None = None,
+    look: Look | None = None,
 ) -> Generator[Progress, None, SegmentResult]:
     """Tell the story of a segmentation, step by step.
 
@@ -90,6 +92,9 @@ def segment(
         Runs instead of an ONNX Runtime session.
     cancel : Cancel, optional
         Ends the run from another thread, also inside native code.
+    look : callable, optional
+        Says where somebody looks, in pixels of a plane, or None; asked before each tile, so
+        that the nearest are done first. The result does not depend on it.
 
     Returns
     -------
@@ -117,21 +122,27 @@ def segment(
     batch_shape = (plan.batch, plan.channels.model_channels, *plan.tiles.tile)
     want = Want(job.device, plan.threads, batch_shape, plan.heads)
     with started(card, want, cancel=cancel, predictor=predictor) as engine:
-        outputs = Outputs.of(plan, stack, engine.shapes)
-        bench = Bench(plan, engine, outputs.decoders, watch, cancel, local())
-        planes = Planes(stack, plan, outputs.positions, watch)
-        yield Progress(0, total, stage="statistics")
-        for done, (position, finished) in enumerate(finished_blocks(bench, planes), start=1):
-            regions = []
-            for part in finished:
-                outputs.write(position, part.blocks)
-                regions.append(part.region)
-            yield Progress(done, total, position, tuple(regions))
+        log = Log.of(plan, stack, engine.device)
+        outputs = Outputs.of(plan, stack, engine.shapes, log.shelf)
+        shared = (plan, engine, outputs.decoders, watch, cancel, local())
+        bench = Bench(*shared, look or (lambda: None), log.leave_out)
+        planes, done = Planes(stack, plan, outputs.positions, watch), log.tiles_done
+        yield Progress(done, total, stage="statistics")
+        with log.closing():
+            for position, finished in finished_blocks(bench, planes):
+                log.measured(planes.stats)
+                parts = [(part.number, part.region) for part in outputs.writing(position, finished)]
+                log.note(position, {number for number, _ in parts})
+                done += 1
+                yield Progress(done, total, position, tuple(region for _, region in parts))
+    if log.resumed:
+        outputs.count_again()
     for position, work in (*finishing(plan, stack, outputs), *separating(plan, outputs)):
         yield Progress(total, total, position, stage=work.stage)
         cancel.check()
         with watch.stage(work.stage):
             work.do()
+    log.finish()
     return _result(plan, stack, engine, outputs, planes)
 
 

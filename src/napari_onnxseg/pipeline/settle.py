@@ -29,7 +29,7 @@ WORKER_GAIN = 1.15
 def settle_tiles(
     shape: Sequence[int], card: ModelCard, job: SegmentJob, *, planes: int = 1
 ) -> TilePlan:
-    """Choose tile, halo and overlap for planes of ``shape``.
+    """Choose tile, halo and overlap for planes of ``shape``, or the part that the job wants.
 
     Exact tiles wherever the graph allows them, otherwise one tile for all when it fits the
     memory, otherwise overlapping tiles that are blended.
@@ -59,14 +59,15 @@ def settle_tiles(
     tile = _requested_tile(card, job, whole)
     halo, overlap = _exact_halo(card), (0,) * len(whole)
     if tile is None:
-        tile = _automatic_tile(shape, card, halo, job_threads(job.workers), planes)
+        extent = _extent(shape, card, job)
+        tile = _automatic_tile(extent, card, halo, job_threads(job.workers), planes)
     if job.overlap is not None:
         overlap = per_axis("overlap", job.overlap, len(whole))
     elif job.halo is None and not _is_exact(card, tile, halo, whole):
         halo, overlap = _blending(card, tile, whole)
     if job.halo is not None:
         halo = per_axis("halo", job.halo, len(whole))
-    return plan_tiles(
+    plan = plan_tiles(
         shape,
         tile=tile,
         halo=halo,
@@ -74,6 +75,16 @@ def settle_tiles(
         multiple=card.geometry.multiple,
         shrink=card.geometry.shrink,
     )
+    return plan if job.region is None else plan.part(job.region)
+
+
+def _extent(shape: Sequence[int], card: ModelCard, job: SegmentJob) -> tuple[int, ...]:
+    """Return how much of the image the network needs: all, or the part and its surroundings."""
+    if job.region is None:
+        return tuple(shape)
+    around = zip(job.region.shape, _exact_halo(card), card.geometry.multiple, strict=True)
+    wished = (n + 2 * (halo + multiple) for n, halo, multiple in around)
+    return tuple(map(min, shape, wished))
 
 
 def refuse_volumes(card: ModelCard) -> None:

@@ -19,6 +19,7 @@ from napari_onnxseg.pipeline.returning import BAND_VALUES, Bands, on_image
 from napari_onnxseg.pipeline.work import work_through
 from napari_onnxseg.prepare.regrid import row_bands
 from napari_onnxseg.prepare.resample import repeat_ids, rescale_scores
+from napari_onnxseg.tiling.order import Agenda
 from napari_onnxseg.tiling.plan import Tile
 from napari_onnxseg.tiling.region import Region
 from napari_onnxseg.tiling.stitch import Stitcher
@@ -32,6 +33,7 @@ class _Seen:
     """One tile that went through the network."""
 
     plane: Plane
+    number: int
     tile: Tile
     scores: tuple[Scores, ...]
     invalid: Mask | None
@@ -64,7 +66,7 @@ def _cropped(
 ) -> Iterator[tuple[Position, Iterable[Finished]]]:
     """Keep the trusted part of each tile; any order."""
 
-    def work(group: tuple[Plane, list[Tile]]) -> list[tuple[Position, Iterable[Finished]]]:
+    def work(group: tuple[Plane, list[int]]) -> list[tuple[Position, Iterable[Finished]]]:
         return [(seen.plane.position, _crop(bench, seen)) for seen in _seen(bench, *group)]
 
     for done in _through(bench, work, planes, ordered=False):
@@ -74,45 +76,56 @@ def _cropped(
 def _blended(
     bench: Bench, planes: Iterable[Plane]
 ) -> Iterator[tuple[Position, Iterable[Finished]]]:
-    """Blend numbers where tiles overlap, plane by plane in the order of the tiles."""
+    """Blend numbers where tiles overlap, plane by plane and row by row."""
 
-    def work(group: tuple[Plane, list[Tile]]) -> list[tuple[Plane, list[Scores]]]:
-        return [(seen.plane, _blendable(bench, seen)) for seen in _seen(bench, *group)]
+    def work(group: tuple[Plane, list[int]]) -> list[tuple[_Seen, list[Scores]]]:
+        return [(seen, _blendable(bench, seen)) for seen in _seen(bench, *group)]
 
-    stitchers = [Stitcher(bench.plan.tiles) for _ in bench.decoders]
-    resolution = bench.plan.resolution
-    rows = Bands(resolution) if resolution else None
+    resolution, at = bench.plan.resolution, None
     for done in _through(bench, work, planes, ordered=True):
-        for plane, parts in done:
-            bands = [s.add(part) for s, part in zip(stitchers, parts, strict=True)]
+        for seen, parts in done:
+            plane = seen.plane
+            if at != plane.position:
+                at, stitchers = plane.position, [Stitcher(bench.plan.tiles) for _ in parts]
+                rows = Bands(resolution) if resolution else None
+            bands = [s.add(part, seen.number) for s, part in zip(stitchers, parts, strict=True)]
             yield plane.position, _decoded(bench, plane, zip(*bands, strict=True), rows)
 
 
 def _through(
     bench: Bench,
-    work: Callable[[tuple[Plane, list[Tile]]], list[Done]],
+    work: Callable[[tuple[Plane, list[int]]], list[Done]],
     planes: Iterable[Plane],
     *,
     ordered: bool,
 ) -> Iterator[list[Done]]:
     """Work through all planes, a batch of tiles at a time."""
-    groups = _groups(planes, bench.plan)
+    groups = _groups(bench, planes)
     return work_through(
         work, groups, workers=bench.plan.workers, ordered=ordered, stop=bench.engine.stop
     )
 
 
-def _groups(planes: Iterable[Plane], plan: SegmentPlan) -> Iterator[tuple[Plane, list[Tile]]]:
-    """Give the tiles of each plane in batches."""
+def _groups(bench: Bench, planes: Iterable[Plane]) -> Iterator[tuple[Plane, list[int]]]:
+    """Give the tiles of each plane in batches, the nearest to the view first."""
     for plane in planes:
-        tiles = iter(plan.tiles)
-        while group := list(islice(tiles, plan.batch)):
+        agenda = Agenda(bench.plan.tiles, bench.leave_out.get(plane.position, ()))
+        numbers = _numbers(agenda, bench)
+        while group := list(islice(numbers, bench.plan.batch)):
             yield plane, group
 
 
-def _seen(bench: Bench, plane: Plane, tiles: list[Tile]) -> list[_Seen]:
+def _numbers(agenda: Agenda, bench: Bench) -> Iterator[int]:
+    """Give what is left, the nearest to where somebody looks when it is asked for."""
+    downwards = bench.plan.tiles.blends and bench.plan.resolution is not None
+    while (number := agenda.take(None if downwards else bench.look())) is not None:
+        yield number
+
+
+def _seen(bench: Bench, plane: Plane, numbers: list[int]) -> list[_Seen]:
     """Read, prepare and run one batch of tiles."""
     bench.cancel.check()
+    tiles = [bench.plan.tiles.tile_at(number) for number in numbers]
     batch = _desk(bench)[: len(tiles)]
     with bench.watch.stage("prepare"):
         masks = [
@@ -121,7 +134,7 @@ def _seen(bench: Bench, plane: Plane, tiles: list[Tile]) -> list[_Seen]:
         ]
     with bench.watch.stage("run"):
         scores = bench.engine.run(batch)
-    each = zip(tiles, zip(*scores, strict=True), masks, strict=True)
+    each = zip(numbers, tiles, zip(*scores, strict=True), masks, strict=True)
     return [_Seen(plane, *seen) for seen in each]
 
 
@@ -166,7 +179,7 @@ def _crop(bench: Bench, seen: _Seen) -> Iterable[Finished]:
 
 def _as_seen(bench: Bench, seen: _Seen) -> Finished:
     """Decode it at the resolution that the network saw."""
-    keep = seen.tile.keep.intersect(Region.of_shape(bench.plan.tiles.shape))
+    keep = seen.tile.keep.intersect(bench.plan.part)
     invalid = seen.invalid
     if invalid is not None:
         invalid = invalid[keep.relative_to(seen.tile.box).slices]
@@ -176,7 +189,7 @@ def _as_seen(bench: Bench, seen: _Seen) -> Finished:
             decoder.decode(part, keep, invalid)
             for decoder, part in zip(bench.decoders, parts, strict=True)
         ]
-    return Finished(keep, blocks)
+    return Finished(seen.number, keep, blocks)
 
 
 def _blendable(bench: Bench, seen: _Seen) -> list[Scores]:
@@ -193,7 +206,8 @@ def _returned(bench: Bench, seen: _Seen) -> Iterable[Finished]:
     resolution = bench.plan.resolution
     assert resolution is not None
     back, heads = resolution.back, bench.plan.heads
-    target = back.within(seen.tile.keep.intersect(Region.of_shape(resolution.model)))
+    keep = seen.tile.keep.intersect(Region.of_shape(resolution.model))
+    target = back.within(keep).intersect(bench.plan.part)
     if not target.size:
         return ()
     needed = back.needs(target)
@@ -207,7 +221,7 @@ def _returned(bench: Bench, seen: _Seen) -> Iterable[Finished]:
             on_image(back, part, view.start, region, ids=head.scores == "labels")
             for part, view, head in zip(parts, views, heads, strict=True)
         ]
-        return _finished(bench, seen.plane, region, numbers)
+        return _finished(bench, seen.plane, seen.number, region, numbers)
 
     per_row = target.shape[1] * sum(map(len, parts))
     bands = list(row_bands(target, per_row, BAND_VALUES))
@@ -223,12 +237,30 @@ def _decoded(
     """Decode bands of blended numbers, whose pixels are looked at for missing data."""
     for band in bands:
         region, parts = band[0][0], [scores for _, scores in band]
+        row = _band(bench.plan, region)
         for place, numbers in [(region, parts)] if rows is None else rows.add(parts, region):
-            yield _finished(bench, plane, place, numbers, blended=True)
+            within = place.intersect(bench.plan.part)
+            if within.size:
+                inner = (slice(None), *within.relative_to(place).slices)
+                cut = [part[inner] for part in numbers]
+                yield _finished(bench, plane, row, within, cut, blended=True)
+
+
+def _band(plan: SegmentPlan, region: Region) -> int:
+    """Return the number of the row of tiles that begins where a band begins."""
+    axis = plan.tiles.axes[0]
+    begins = (axis.keep(row)[0] for row in range(axis.count))
+    return max(row for row, begin in enumerate(begins) if begin <= region.start[0])
 
 
 def _finished(
-    bench: Bench, plane: Plane, region: Region, numbers: list[Scores], *, blended: bool = False
+    bench: Bench,
+    plane: Plane,
+    number: int,
+    region: Region,
+    numbers: list[Scores],
+    *,
+    blended: bool = False,
 ) -> Finished:
     """Decode numbers of a region of the image."""
     with bench.watch.stage("decode"):
@@ -237,4 +269,4 @@ def _finished(
             decoder.decode(scores, region, invalid, blended=blended)
             for decoder, scores in zip(bench.decoders, numbers, strict=True)
         ]
-    return Finished(region, blocks)
+    return Finished(number, region, blocks)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import TypeAlias
 
 from napari_onnxseg.errors import TileError
@@ -84,44 +84,50 @@ class Axis:
     shrink: int
     begin: int = 0
     end: int | None = None
+    stop: int = field(init=False, compare=False)
+    """One past the last pixel that is kept."""
+    first_start: int = field(init=False, compare=False)
+    """Start of the first tile: flush with the near border, or a halo before ``begin``."""
+    first_end: int = field(init=False, compare=False)
+    """Where the kept part of the first tile ends when another tile follows."""
+    step: int = field(init=False, compare=False)
+    """Pixels from one tile start to the next; not positive when the tile is too small."""
+    last_start: int = field(init=False, compare=False)
+    """Start of the last tile: flush with the far border, or reaching a halo past the end."""
+    count: int = field(init=False, compare=False)
+    """Tiles on this axis; 0 when the tile is too small for a second one."""
 
-    @property
-    def stop(self) -> int:
-        """One past the last pixel that is kept."""
+    def __post_init__(self) -> None:
+        for name in ("stop", "first_start", "first_end", "step", "last_start", "count"):
+            object.__setattr__(self, name, getattr(self, f"_{name}")())
+
+    def _stop(self) -> int:
         return self.padded if self.end is None else self.end
 
-    @property
-    def first_start(self) -> int:
-        """Start of the first tile: flush with the near border, or a halo before ``begin``."""
+    def _first_start(self) -> int:
         wished = self.begin - self.halo + self.shrink if self.begin else 0
         return min(max(wished, 0) // self.multiple * self.multiple - self.shrink, self._highest)
 
-    @property
-    def first_end(self) -> int:
-        """Where the kept part of the first tile ends when another tile follows."""
+    def _first_end(self) -> int:
         trusted = self.first_start + self.tile - self.halo
         return trusted if self.overlap else trusted // self.multiple * self.multiple
 
-    @property
-    def step(self) -> int:
-        """Pixels from one tile start to the next; not positive when the tile is too small."""
+    def _step(self) -> int:
         reach = self.first_end - self.overlap - self.halo - self.first_start
         return reach // self.multiple * self.multiple
 
-    @property
-    def last_start(self) -> int:
-        """Start of the last tile: flush with the far border, or reaching a halo past the end."""
+    def _last_start(self) -> int:
         if self.stop == self.padded:
             return self._highest
         wished = self.stop + self.halo - self.tile + self.shrink
         on_grid = -(-wished // self.multiple) * self.multiple - self.shrink
         return min(max(on_grid, self.first_start), self._highest)
 
-    @property
-    def count(self) -> int:
-        """Tiles on this axis."""
+    def _count(self) -> int:
         rest = self.last_start - self.first_start
-        return 1 + (-(-rest // self.step) if rest > 0 else 0)
+        if rest <= 0:
+            return 1
+        return 1 - (-rest // self.step) if self.step > 0 else 0
 
     def box(self, number: int) -> tuple[int, int]:
         """Return what tile ``number`` sees, half open."""

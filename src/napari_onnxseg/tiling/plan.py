@@ -100,10 +100,13 @@ class TilePlan:
             multiple,
             self.shrink[i],
             begin=wanted.start[i] // multiple * multiple,
-            end=None
-            if wanted.stop[i] >= self.shape[i]
-            else ceil(wanted.stop[i] / multiple) * multiple,
+            end=self._end(i),
         )
+
+    def _end(self, i: int) -> int | None:
+        """Return where kept parts end along an axis; None for the far border."""
+        end = ceil(self.wanted.stop[i] / self.multiple[i]) * self.multiple[i]
+        return None if self.wanted.stop[i] >= self.shape[i] or end >= self.padded[i] else end
 
     @property
     def grid(self) -> tuple[int, ...]:

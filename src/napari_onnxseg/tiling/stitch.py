@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Collection, Iterable, Iterator, Sequence
 from math import prod
 
 import numpy as np
@@ -106,6 +106,33 @@ class Stitcher:
         """Cut a block at what is wanted; nothing may be left."""
         within = region.intersect(self._plan.wanted)
         return [(within, block[:, *within.relative_to(region).slices])] if within.size else []
+
+
+def rows_to_do(plan: TilePlan, done: Collection[int]) -> list[int]:
+    """Return which rows of blended tiles some band still needs.
+
+    Parameters
+    ----------
+    plan : TilePlan
+        The tiles, which overlap.
+    done : collection of int
+        Bands that are finished; band ``i`` begins where row ``i`` begins.
+
+    Returns
+    -------
+    list of int
+        Numbers of rows, ascending.
+    """
+    rows = range(plan.grid[0])
+    spans = [plan.axes[0].keep(row) for row in rows]
+    needed = {
+        row
+        for band in rows
+        if band not in done
+        for row in rows[: band + 1]
+        if spans[row][1] > spans[band][0]
+    }
+    return sorted(needed)
 
 
 class _Rows:
