@@ -12,6 +12,8 @@ from napari_onnxseg import MatteJob, Normalization, SegmentJob, load_card, segme
 from napari_onnxseg.arrays.source import as_stack
 from napari_onnxseg.errors import ChoiceError, OutOfMemoryError
 from napari_onnxseg.pipeline.plan import plan_segment
+from napari_onnxseg.tiling.region import Region
+from netbuild import Net, save
 
 RAW = Normalization("none")
 
@@ -140,3 +142,24 @@ def test_a_tile_that_halos_eat_up_is_noted_when_the_user_asked_for_it(tmp_path):
     )
     for job in (SegmentJob(card.path), SegmentJob(card.path, tile=800)):
         assert not any("are faster" in words for words in plan_segment(stack, card, job).notes)
+
+
+def test_what_exact_tiles_of_a_fixed_size_cost_is_said(tmp_path):
+    path = nets.unet(tmp_path / "net.onnx", channels=1, depth=3, seed=1, sides=(128, 128))
+    card = load_card(path)
+    plan = plan_segment(as_stack(np.zeros((900, 900), np.uint8)), card, SegmentJob(path))
+    kept = [128 - 2 * halo for halo in plan.tiles.halo]
+    times = round(128 * 128 / (kept[0] * kept[1]))
+    assert times > 2
+    assert any(f"exact: {times} × the work. A smaller halo is faster" in n for n in plan.notes)
+    chosen = plan_segment(as_stack(np.zeros((900, 900), np.uint8)), card, SegmentJob(path, halo=8))
+    assert not any("× the work" in note for note in chosen.notes)
+
+
+def test_a_part_for_a_network_without_exact_tiles_is_said_to_differ(tmp_path):
+    net = Net(nets.planes(1, nets.FREE))
+    last = net.add("Sub", "input", net.add("GlobalAveragePool", "input"))
+    path = save(net.model({last: ("float32", nets.planes(1, nets.FREE))}), tmp_path / "net.onnx")
+    job = SegmentJob(path, region=Region((0, 0), (50, 60)))
+    plan = plan_segment(as_stack(np.zeros((300, 300), np.uint8)), load_card(path), job)
+    assert any("this part may differ from what a run on the whole gives" in n for n in plan.notes)

@@ -99,6 +99,11 @@ def refuse_volumes(card: ModelCard) -> None:
 def tile_notes(card: ModelCard, job: SegmentJob, plan: TilePlan) -> tuple[str, ...]:
     """Say when tiles are not exact, and why, and when the user's leave little of each."""
     needed, shared = _exact_halo(card), width_words(plan.overlap)
+    if job.region is not None and not card.geometry.exact:
+        return (
+            f"'{card.name}' cannot be tiled exactly ({'; '.join(card.geometry.breakers[:3])}): "
+            "this part may differ from what a run on the whole gives there.",
+        )
     if len(plan) == 1:
         return ()
     if not card.geometry.exact:
@@ -123,13 +128,27 @@ def _waste_notes(card: ModelCard, job: SegmentJob, plan: TilePlan) -> tuple[str,
     """Say when the halos take more than half of each tile that the user asked for."""
     sides = zip(plan.tile, plan.halo, plan.grid, strict=True)
     kept = tuple(t - 2 * h if n > 1 else t for t, h, n in sides)
-    free = job.tile is not None and all(side is None for side in card.input.sides)
-    if not free or plan.blends or 2 * prod(kept) >= prod(plan.tile):
+    if plan.blends or 2 * prod(kept) >= prod(plan.tile):
+        return ()
+    if any(side is not None for side in card.input.sides):
+        return (_fixed_waste(card, plan, kept),)
+    if job.tile is None:
         return ()
     larger = tuple(2 * t if n > 1 else t for t, n in zip(plan.tile, plan.grid, strict=True))
     return (
         f"Halo {width_words(plan.halo)} leaves {width_words(kept)} of each "
         f"{width_words(plan.tile)} tile; tiles of {width_words(larger)} or more are faster.",
+    )
+
+
+def _fixed_waste(card: ModelCard, plan: TilePlan, kept: tuple[int, ...]) -> str:
+    """Say what exact tiles cost where the model fixes their size."""
+    given = card.suggested.halo if card.suggested else None
+    author = f", such as the {width_words(given)} of its author," if given else ""
+    return (
+        f"'{card.name}' takes tiles of {px_words(plan.tile)} only, and looks so far that "
+        f"{px_words(kept)} of each are exact: {prod(plan.tile) / prod(kept):.0f} × the work. "
+        f"A smaller halo{author} is faster and may leave seams; a model with free sides is both."
     )
 
 
