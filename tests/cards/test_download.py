@@ -263,17 +263,24 @@ def test_a_disk_that_refuses_is_told(models, publisher, monkeypatch, number, mes
         whole(download(offered(publisher)))
 
 
-def test_an_endless_answer_is_cut(models, publisher, monkeypatch):
-    monkeypatch.setattr(fetching, "LARGEST_BYTES", 100_000)
-    publisher.length_said = False
-    with pytest.raises(DownloadError, match="longer than it may be"):
-        whole(download(offered(publisher)))
+@pytest.mark.parametrize("length_said", [True, False])
+def test_an_answer_longer_than_the_model_is_cut_and_leaves_nothing(
+    models, publisher, monkeypatch, length_said
+):
+    monkeypatch.setattr(downloading, "SLACK_BYTES", 1000)
+    publisher.length_said = length_said
+    short = offered(publisher, size_bytes=100_000)
+    with pytest.raises(DownloadError, match=r"longer than the 101,000 bytes .* was deleted"):
+        whole(download(short))
+    assert list(models.iterdir()) == []
 
 
-def test_an_announcement_beyond_any_model_is_refused(models, publisher, monkeypatch):
-    monkeypatch.setattr(fetching, "LARGEST_BYTES", 100_000)
-    with pytest.raises(DownloadError, match="announces 200000 bytes"):
-        whole(download(offered(publisher)))
+@pytest.mark.parametrize("length_said", [True, False])
+def test_an_answer_longer_than_any_model_is_cut(models, publisher, monkeypatch, length_said):
+    monkeypatch.setattr(downloading, "LARGEST_BYTES", 100_000)
+    publisher.length_said = length_said
+    with pytest.raises(DownloadError, match="longer than the 100,000 bytes"):
+        whole(download(offered(publisher, size_bytes=None)))
 
 
 def test_a_server_that_does_not_say_the_size_is_good_enough(models, publisher):

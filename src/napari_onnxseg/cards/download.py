@@ -17,7 +17,7 @@ import pooch
 
 from napari_onnxseg.cards.belongings import part_path
 from napari_onnxseg.cards.catalog import user_folder
-from napari_onnxseg.cards.fetch import TIMEOUT_S, Transfer, fetch
+from napari_onnxseg.cards.fetch import LARGEST_BYTES, TIMEOUT_S, Transfer, fetch
 from napari_onnxseg.cards.offers import Offer, offer
 from napari_onnxseg.cards.pins import read_pin, require_pinned, write_pin
 from napari_onnxseg.errors import ChoiceError, DownloadError, OnnxSegError
@@ -26,6 +26,9 @@ __all__ = ["Transfer", "download", "offer"]
 
 OFFLINE_VARIABLE = "ONNXSEG_OFFLINE"
 MIRROR_VARIABLE = "ONNXSEG_MIRROR"
+
+SLACK_BYTES = 1 << 20
+"""How much longer than its known size a file may be; its hash is asked for in the end."""
 
 
 def download(
@@ -84,7 +87,9 @@ def download(
         url = address(offered, mirror)
         path.parent.mkdir(parents=True, exist_ok=True)
         part = part_path(path)
-        yield from fetch(url, part, timeout_s=timeout_s, trusted=url != offered.url)
+        most = offered.size_bytes + SLACK_BYTES if offered.size_bytes else LARGEST_BYTES
+        trusted = url != offered.url
+        yield from fetch(url, part, timeout_s=timeout_s, trusted=trusted, most_bytes=most)
         size = part.stat().st_size
         yield Transfer(size, size, "checking")
         _settle(part, path, offered, url)

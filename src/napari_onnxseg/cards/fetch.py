@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 import shutil
 from collections.abc import Generator, Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from time import monotonic
 from urllib.parse import urljoin, urlsplit
@@ -49,7 +49,12 @@ class Transfer:
 
 
 def fetch(
-    url: str, part: Path, *, timeout_s: float = TIMEOUT_S, trusted: bool = False
+    url: str,
+    part: Path,
+    *,
+    timeout_s: float = TIMEOUT_S,
+    trusted: bool = False,
+    most_bytes: int = LARGEST_BYTES,
 ) -> Generator[Transfer, None, None]:
     """Bring a file from the network into an unfinished file.
 
@@ -66,6 +71,8 @@ def fetch(
         Longest silence of the server, seconds.
     trusted : bool
         Whether the user named this server, so that it need not be encrypted.
+    most_bytes : int
+        What a longer file cannot be; it is refused, and nothing of it is kept.
 
     Yields
     ------
@@ -81,7 +88,7 @@ def fetch(
     with _Session(url, trusted) as session:
         for _ in range(ATTEMPTS):
             try:
-                yield from _attempt(session, url, part, timeout_s)
+                yield from _attempt(session, url, _Part(part, most_bytes), timeout_s)
                 return
             except _BrokenOffError as fault:
                 reason = str(fault)
@@ -122,10 +129,28 @@ class _Session(requests.Session):
         )
 
 
+@dataclass(frozen=True, slots=True)
+class _Part:
+    """The unfinished file, and how long it may become."""
+
+    path: Path
+    most: int
+
+    def require(self, total: int, url: str) -> None:
+        """Raise for a file that is longer than it may be, and keep nothing of it."""
+        if total > self.most:
+            self.path.unlink(missing_ok=True)
+            raise DownloadError(
+                f"What '{url}' gives is longer than the {self.most:,} bytes it may have, and was "
+                "deleted; name a mirror."
+            )
+
+
 def _attempt(
-    session: _Session, url: str, part: Path, timeout_s: float
+    session: _Session, url: str, kept: _Part, timeout_s: float
 ) -> Generator[Transfer, None, None]:
     """Ask once, from where the unfinished file ends."""
+    part = kept.path
     have = part.stat().st_size if part.exists() else 0
     headers = {"Accept-Encoding": "identity"} | ({"Range": f"bytes={have}-"} if have else {})
     with _answer(session, url, headers, timeout_s) as answer:
@@ -133,8 +158,9 @@ def _attempt(
         if span is None:
             return
         _refuse_page(answer, url)
+        kept.require(span.total or 0, url)
         _require_room(part, span)
-        yield from _receive(answer, part, span)
+        yield from _receive(answer, kept, span)
 
 
 def _answer(
@@ -208,10 +234,6 @@ def _refuse_page(answer: requests.Response, url: str) -> None:
 
 def _require_room(part: Path, span: _Span) -> None:
     needed = (span.total or 0) - span.start
-    if (span.total or 0) > LARGEST_BYTES:
-        raise DownloadError(
-            f"The server announces {span.total} bytes; an ONNX file has at most {LARGEST_BYTES}."
-        )
     if shutil.disk_usage(part.parent).free < needed:
         raise DownloadError(
             f"The disk of '{part.parent}' has no room for the {needed / 1e6:.0f} MB that are to "
@@ -219,16 +241,20 @@ def _require_room(part: Path, span: _Span) -> None:
         )
 
 
-def _receive(answer: requests.Response, part: Path, span: _Span) -> Generator[Transfer, None, None]:
+def _receive(
+    answer: requests.Response, kept: _Part, span: _Span
+) -> Generator[Transfer, None, None]:
     """Write the body where it belongs."""
     done, told = span.start, -_PAUSE_S
-    with part.open("r+b" if span.start else "wb") as file:
+    limit = replace(kept, most=min(span.total or kept.most, kept.most))
+    with kept.path.open("r+b" if span.start else "wb") as file:
         file.seek(span.start)
         for chunk in _chunks(answer):
             file.write(chunk)
             done += len(chunk)
-            if done > (span.total or LARGEST_BYTES):
-                raise DownloadError(f"'{answer.url}' is longer than it may be; name a mirror.")
+            if done > limit.most:
+                file.close()
+                limit.require(done, answer.url)
             if monotonic() - told >= _PAUSE_S:
                 told = monotonic()
                 yield Transfer(done, span.total)
