@@ -18,9 +18,9 @@ from napari_onnxseg.pipeline.settle import (
     job_threads,
     settle_tiles,
     tile_notes,
-    whole_tile,
 )
 from napari_onnxseg.pipeline.shelf import refuse_places
+from napari_onnxseg.pipeline.tile_size import whole_tile
 from napari_onnxseg.pipeline.words import bytes_words, count_words, px_words
 from napari_onnxseg.prepare.channels import ChannelMap, map_channels
 from napari_onnxseg.prepare.normalize import Normalization

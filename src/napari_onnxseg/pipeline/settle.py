@@ -8,22 +8,20 @@ from math import ceil, prod
 from napari_onnxseg.cards.card import ModelCard
 from napari_onnxseg.errors import ChoiceError, TileError
 from napari_onnxseg.pipeline.job import SegmentJob
+from napari_onnxseg.pipeline.tile_size import (
+    BUDGET_BYTES,
+    STORE_BUDGET_BYTES,
+    Crew,
+    automatic_tile,
+    whole_tile,
+)
 from napari_onnxseg.pipeline.words import px_words, width_words
 from napari_onnxseg.runtime.doctor import physical_cores
 from napari_onnxseg.tiling.axis import per_axis, smallest_tile
-from napari_onnxseg.tiling.plan import TilePlan, choose_tile, plan_tiles
-
-BUDGET_BYTES = 1_000_000_000
-"""Working memory of the network, over all workers, that automatic tiles keep to."""
-
-BLEND_SIDE_PX = 1024
-"""Largest automatic tile side of networks that cannot be tiled exactly."""
+from napari_onnxseg.tiling.plan import TilePlan, plan_tiles
 
 MOST_WORKERS = 256
 """Threads that are never more than any machine can use."""
-
-WORKER_GAIN = 1.15
-"""How much faster N tiles on N threads are than one tile on N threads (2 cores, measured)."""
 
 
 def settle_tiles(
@@ -60,7 +58,9 @@ def settle_tiles(
     halo, overlap = _exact_halo(card), (0,) * len(whole)
     if tile is None:
         extent = _extent(shape, card, job)
-        tile = _automatic_tile(extent, card, halo, job_threads(job.workers), planes)
+        budget = BUDGET_BYTES if job.store is None else STORE_BUDGET_BYTES
+        crew = Crew(job_threads(job.workers), planes, budget)
+        tile = automatic_tile(extent, card, halo, crew)
     if job.overlap is not None:
         overlap = per_axis("overlap", job.overlap, len(whole))
     elif job.halo is None and not _is_exact(card, tile, halo, whole):
@@ -162,14 +162,6 @@ def job_threads(workers: int | None) -> int:
     return workers or physical_cores()
 
 
-def whole_tile(shape: Sequence[int], card: ModelCard) -> tuple[int, ...]:
-    """Return the sides of one tile that sees the whole padded image."""
-    return tuple(
-        ceil(n / m) * m + 2 * s
-        for n, m, s in zip(shape, card.geometry.multiple, card.geometry.shrink, strict=True)
-    )
-
-
 def _requested_tile(
     card: ModelCard, job: SegmentJob, whole: tuple[int, ...]
 ) -> tuple[int, ...] | None:
@@ -206,67 +198,6 @@ def _is_exact(
         for t, h, w, m, s in zip(tile, halo, whole, geometry.multiple, geometry.shrink, strict=True)
     )
     return fits and (geometry.exact or tuple(tile) == tuple(whole))
-
-
-def _automatic_tile(
-    shape: Sequence[int], card: ModelCard, halo: tuple[int, ...], workers: int, planes: int
-) -> tuple[int, ...]:
-    """Return the cheapest exact tile within the budget, or a square one for blending."""
-    whole = whole_tile(shape, card)
-    per_px = max(card.geometry.bytes_per_px, 1.0)
-    whole_fits = prod(whole) * per_px * min(workers, planes) <= BUDGET_BYTES
-    smallest = prod(2 * h + m for h, m in zip(halo, card.geometry.multiple, strict=True))
-    if not card.geometry.exact or smallest * per_px * workers > BUDGET_BYTES:
-        least = whole if whole_fits else _blend_tile(card, whole, per_px, workers)
-        return _suggested_tile(card, whole, per_px * workers) or least
-    together = 1 if planes >= workers else workers
-    tile = choose_tile(
-        shape,
-        multiple=card.geometry.multiple,
-        halo=halo,
-        shrink=card.geometry.shrink,
-        bytes_per_px=per_px * workers / together,
-        budget_bytes=BUDGET_BYTES,
-        workers=together,
-    )
-    if together == 1 or not whole_fits:
-        return tile
-    tiles = len(
-        plan_tiles(
-            shape,
-            tile=tile,
-            halo=halo,
-            multiple=card.geometry.multiple,
-            shrink=card.geometry.shrink,
-        )
-    )
-    rounds = ceil(tiles / workers) * prod(tile)
-    return whole if prod(whole) / workers * WORKER_GAIN <= rounds else tile
-
-
-def _suggested_tile(
-    card: ModelCard, whole: tuple[int, ...], bytes_per_px: float
-) -> tuple[int, ...] | None:
-    """Return the author's tile, on the multiple, where the answer depends on it and it fits."""
-    given = card.suggested.tile if card.suggested else None
-    geometry = card.geometry
-    if geometry.exact or any(geometry.shrink) or given is None or len(given) != len(whole):
-        return None
-    tile = tuple(
-        min(w, ceil(g / m) * m) for g, w, m in zip(given, whole, geometry.multiple, strict=True)
-    )
-    return tile if prod(tile) * bytes_per_px <= BUDGET_BYTES else None
-
-
-def _blend_tile(
-    card: ModelCard, whole: tuple[int, ...], per_px: float, workers: int
-) -> tuple[int, ...]:
-    """Return a tile with about equal sides that fits the budget."""
-    affordable = int((BUDGET_BYTES / per_px / workers) ** (1 / len(whole)))
-    side = min(BLEND_SIDE_PX, max(affordable, 1))
-    return tuple(
-        min(w, max(side // m, 1) * m) for w, m in zip(whole, card.geometry.multiple, strict=True)
-    )
 
 
 def _blending(
