@@ -3,15 +3,15 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, replace
-from math import ceil, prod
+from math import ceil
 from typing import Any
 
 from napari_onnxseg.arrays.source import ImageSource, ImageStack
 from napari_onnxseg.cards.card import Head, ModelCard
-from napari_onnxseg.decode.labels import label_dtype
 from napari_onnxseg.errors import ChoiceError
 from napari_onnxseg.pipeline.heads import choose_heads, tiled_as
 from napari_onnxseg.pipeline.job import SegmentJob
+from napari_onnxseg.pipeline.memory import network_bytes, result_bytes
 from napari_onnxseg.pipeline.refusals import refuse_misfits
 from napari_onnxseg.pipeline.resolution import Resolution, settle_resolution
 from napari_onnxseg.pipeline.settle import (
@@ -25,7 +25,6 @@ from napari_onnxseg.pipeline.words import bytes_words, count_words, px_words
 from napari_onnxseg.prepare.channels import ChannelMap, map_channels
 from napari_onnxseg.prepare.normalize import Normalization
 from napari_onnxseg.prepare.step_words import chain_words
-from napari_onnxseg.prepare.steps import needs_statistics
 from napari_onnxseg.tiling.plan import TilePlan
 from napari_onnxseg.tiling.region import Region
 
@@ -243,8 +242,8 @@ def plan_segment(stack: ImageStack, card: ModelCard, job: SegmentJob) -> Segment
         workers=workers,
         threads=job_threads(job.workers) if workers == 1 else 1,
         batch=batch,
-        memory_bytes=_network_bytes(tiled, heads, tiles, workers * batch)
-        + _result_bytes(stack, heads, job, len(indices)),
+        memory_bytes=network_bytes(tiled, heads, tiles, workers * batch)
+        + result_bytes(stack, heads, job, len(indices)),
         notes=(*card.notes, *said, *notes, *tile_notes(tiled, job, tiles)),
     )
 
@@ -273,14 +272,6 @@ def _refuse_part(part: Region, shape: tuple[int, ...]) -> None:
         )
 
 
-def _result_bytes(stack: ImageStack, heads: tuple[Head, ...], job: SegmentJob, planes: int) -> int:
-    """Return what the results take of the memory; nothing where they go to a store."""
-    if job.store is not None:
-        return 0
-    pixels = prod(stack.shape) if job.region is None else job.region.size
-    return planes * pixels * sum(_bytes_per_px(head, job) for head in heads)
-
-
 def _may_be_unsure(head: Head) -> bool:
     """Tell whether a threshold acts on the best of several classes."""
     return head.task == "semantic" and head.output.planes != 1
@@ -294,22 +285,3 @@ def _batch(card: ModelCard, job: SegmentJob, tiles: int) -> tuple[int, tuple[str
     if job.batch in (None, fixed):
         return fixed, ()
     return fixed, (f"'{card.name}' has a fixed batch of {fixed}; {job.batch} was asked for.",)
-
-
-def _network_bytes(tiled: ModelCard, heads: tuple[Head, ...], tiles: TilePlan, at_once: int) -> int:
-    """Estimate the network's working memory, with the band of numbers that is being added up."""
-    network = at_once * prod(tiles.tile) * max(tiled.geometry.bytes_per_px, 1.0)
-    if tiles.blends:
-        planes = sum(head.output.planes or 1 for head in heads)
-        network += 4 * planes * prod((tiles.tile[0], *tiles.padded[1:]))
-    return int(network)
-
-
-def _bytes_per_px(head: Head, job: SegmentJob) -> int:
-    """Return how many bytes of results one pixel has."""
-    values = 4 * (head.output.planes or 1)
-    if head.task == "image":
-        return values
-    aside = values if needs_statistics(head.after) else 0
-    objects = 6 * (job.objects and head.objects is not None)
-    return aside + label_dtype(len(head.classes) or 2).itemsize + job.confidence + objects
