@@ -3,7 +3,7 @@ import pytest
 import nets
 from napari_onnxseg.cards import catalog
 from napari_onnxseg.cards.read import load_card
-from napari_onnxseg.errors import ModelNotFoundError
+from napari_onnxseg.errors import ModelError, ModelNotFoundError
 
 
 @pytest.fixture
@@ -33,12 +33,25 @@ def test_a_model_of_the_user_hides_a_bundled_one(user_models):
     assert one.source == "user"
 
 
-def test_a_broken_card_does_not_hide_the_other_models(user_models):
-    nets.two_class(user_models / "mine.onnx")
-    (user_models / "mine.json").write_text('{"format": 7}', encoding="utf-8")
-    names = [summary.name for summary in catalog.list_models()]
-    assert "mine" not in names
-    assert "u2netp" in names
+@pytest.mark.parametrize("name", ["mine", "u2netp"])
+@pytest.mark.parametrize("text", ['{"format": 7}', '{"format": 1, "title": "Mine",}'])
+def test_a_model_with_a_broken_card_is_listed_and_says_what_is_wrong(user_models, name, text):
+    nets.two_class(user_models / f"{name}.onnx")
+    (user_models / f"{name}.json").write_text(text, encoding="utf-8")
+    listed = {summary.name: summary for summary in catalog.list_models()}
+    assert {"unet-nuclei", "u2netp"} <= set(listed)
+    assert listed[name].source == "user"
+    with pytest.raises(ModelError, match=r"json' (cannot be used|is not valid JSON)"):
+        load_card(name)
+
+
+def test_what_is_no_file_is_not_listed(user_models):
+    user_models.joinpath("folder.onnx").mkdir(parents=True)
+    try:
+        user_models.joinpath("link.onnx").symlink_to(user_models / "gone.onnx")
+    except OSError:
+        pytest.skip("no links here")
+    assert not {"folder", "link"} & {summary.name for summary in catalog.list_models()}
 
 
 def test_an_unknown_name_is_answered_with_the_known_ones(user_models):

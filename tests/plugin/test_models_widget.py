@@ -288,3 +288,24 @@ def test_system_faults_of_a_removal_become_a_sentence(models, monkeypatch):
     monkeypatch.setattr(ask, "agreed", lambda *a: True)
     models.press("remove")
     assert "cannot be deleted: Permission denied" in models.status
+
+
+def test_the_selected_model_stays_in_sight_when_the_room_shrinks(models, qtbot):
+    widget = models.widget
+    widget.resize(400, 900)
+    widget.show()
+    models.choose(widget.models.names[-1])
+    widget.resize(400, 500)
+    qtbot.wait(50)
+    rect = widget.models.visualItemRect(widget.models.currentItem())
+    assert widget.models.viewport().rect().contains(rect)
+
+
+def test_a_model_whose_card_is_broken_stays_listed_and_says_so(models, folder):
+    nets.two_class(folder / "mine.onnx")
+    (folder / "mine.json").write_text('{"format": 1, "title": "Mine",}')
+    models.widget.refresh("mine")
+    assert "mine" in models.widget.models.names
+    models.choose("mine")
+    assert "is not valid JSON" in models.text
+    assert not models.can("edit")

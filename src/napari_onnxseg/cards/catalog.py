@@ -101,15 +101,15 @@ def list_models(*, downloadable: bool = False) -> tuple[ModelSummary, ...]:
     Returns
     -------
     tuple of ModelSummary
-        By name; a model of the user hides a bundled one of the same name. Models whose
-        card is broken are left out, `load_card` says why.
+        By name; a model of the user hides a bundled one of the same name. One whose card is
+        broken is listed without what that says; `load_card` says what is wrong.
     """
-    found: dict[str, ModelSummary | None] = {
+    found = {
         path.stem: _summary(path, source)
         for folder, source in _folders()
         for path in _files(folder)
     }
-    here = tuple(summary for _, summary in sorted(found.items()) if summary is not None)
+    here = tuple(summary for _, summary in sorted(found.items()))
     absent = (entry for name, entry in OFFERS.items() if name not in found)
     return here + (tuple(map(_offered, absent)) if downloadable else ())
 
@@ -152,7 +152,8 @@ def _folders() -> tuple[tuple[Path, Source], ...]:
 
 def _files(folder: Path) -> list[Path]:
     """Return the models of a folder, the file that counts last of those with one name."""
-    found = [path for path in folder.glob("*") if path.suffix.lower() in SUFFIXES]
+    files = (path for path in folder.glob("*") if path.suffix.lower() in SUFFIXES)
+    found = [path for path in files if path.is_file()]
     return sorted(found, key=lambda path: (path.stem, -SUFFIXES.index(path.suffix.lower())))
 
 
@@ -169,14 +170,8 @@ def _offered(entry: Offer) -> ModelSummary:
     )
 
 
-def _summary(path: Path, source: Source) -> ModelSummary | None:
-    card = path.with_suffix(".json")
-    try:
-        told = read_description(card) if is_card(card) else Description()
-        own, _ = own_description(user_folder(), path, "")
-    except ModelError:
-        return None
-    told = layered(own, told, known_by_name(path))
+def _summary(path: Path, source: Source) -> ModelSummary:
+    told = layered(_cards_of(path), known_by_name(path))
     return ModelSummary(
         name=path.stem,
         title=told.title or path.stem,
@@ -188,3 +183,13 @@ def _summary(path: Path, source: Source) -> ModelSummary | None:
         source=source,
         classes=told.classes,
     )
+
+
+def _cards_of(path: Path) -> Description:
+    """Return what the cards of a model say; nothing where one is broken, which reading it says."""
+    card = path.with_suffix(".json")
+    try:
+        beside = read_description(card) if is_card(card) else Description()
+        return layered(own_description(user_folder(), path, "")[0], beside)
+    except ModelError:
+        return Description()

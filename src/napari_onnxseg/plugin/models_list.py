@@ -7,7 +7,7 @@ from dataclasses import replace
 from pathlib import Path
 
 from qtpy.QtCore import QModelIndex, QRect, QSize, Qt, Signal
-from qtpy.QtGui import QColor, QFont, QFontMetrics, QPainter
+from qtpy.QtGui import QColor, QFont, QFontMetrics, QPainter, QResizeEvent
 from qtpy.QtWidgets import (
     QFrame,
     QListWidget,
@@ -109,6 +109,12 @@ class ModelsList(QListWidget):
                 return True
         return False
 
+    def resizeEvent(self, event: QResizeEvent) -> None:  # noqa: N802 - Qt's name
+        """Keep the selected model in sight when what lies below takes more room."""
+        super().resizeEvent(event)
+        if self.currentItem() is not None:
+            self.scrollToItem(self.currentItem())
+
     def show_card(self, card: ModelCard) -> None:
         """Show what the selected model turned out to be, which no card of it may say.
 
@@ -160,7 +166,7 @@ class _TwoLines(QStyledItemDelegate):
             self._lines(painter, area, index, dim)
         painter.restore()
 
-    def sizeHint(self, option: QStyleOptionViewItem, index: QModelIndex) -> QSize:  # noqa: N802
+    def sizeHint(self, option: QStyleOptionViewItem, index: QModelIndex) -> QSize:  # noqa: N802 - Qt's name
         """Return room for two lines, or one for the title of a group."""
         height = QFontMetrics(option.font).height()
         lines = 1 if index.data(SUMMARY) is None else 2
