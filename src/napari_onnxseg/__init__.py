@@ -23,6 +23,9 @@ if TYPE_CHECKING:
         RunError,
         TileError,
     )
+    from napari_onnxseg.pipeline.folder_calls import matte_folder, segment_folder
+    from napari_onnxseg.pipeline.folder_job import FolderJob
+    from napari_onnxseg.pipeline.folder_outcome import ImageOutcome
     from napari_onnxseg.pipeline.job import (
         HeadResult,
         MatteJob,
@@ -43,8 +46,10 @@ __all__ = [
     "DeviceError",
     "DownloadError",
     "FileFormatError",
+    "FolderJob",
     "HeadResult",
     "ImageError",
+    "ImageOutcome",
     "MatteJob",
     "MatteResult",
     "ModelCard",
@@ -61,16 +66,22 @@ __all__ = [
     "__version__",
     "list_models",
     "load_card",
+    "matte_folder",
     "matte_image",
+    "segment_folder",
     "segment_image",
 ]
 
 _ELSEWHERE = {
+    "FolderJob": "pipeline.folder_job",
+    "ImageOutcome": "pipeline.folder_outcome",
     "ModelCard": "cards.card",
     "Normalization": "prepare.normalize",
     "list_models": "cards.catalog",
     "load_card": "cards.read",
+    "matte_folder": "pipeline.folder_calls",
     "matte_image": "pipeline.matting",
+    "segment_folder": "pipeline.folder_calls",
     "segment_image": "pipeline.semantic",
     **dict.fromkeys(
         ("HeadResult", "MatteJob", "MatteResult", "Progress", "SegmentJob", "SegmentResult"),

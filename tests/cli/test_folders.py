@@ -11,6 +11,7 @@ import pytest
 from PIL import Image
 
 import nets
+from napari_onnxseg.pipeline.folder_ledger import LEDGER
 
 
 @pytest.fixture
@@ -27,24 +28,28 @@ def mixed(tmp_path: Path, grey: np.ndarray) -> Path:
     return folder
 
 
+def written(folder: Path | str) -> list[str]:
+    """Return the results in a folder, without the ledger."""
+    files = (path.relative_to(folder) for path in Path(folder).rglob("*") if path.is_file())
+    return sorted(path.as_posix() for path in files if path.name != LEDGER)
+
+
 def test_a_bad_file_never_stops_the_rest(onnxseg, halves, mixed) -> None:
     done = onnxseg("segment", mixed, "-m", halves, "-o", "out", "--json")
     assert done.exit_code == 1
-    assert [done.json[status] for status in ("done", "failed", "skipped")] == [5, 1, 2]
+    assert [done.json[status] for status in ("done", "failed", "skipped")] == [6, 1, 2]
     by_name = {Path(r["input"]).name: r for r in done.json["results"]}
     assert by_name["torn.png"]["status"] == "failed"
     assert by_name["notes.txt"]["reason"] == "not an image"
-    assert "no.png" not in by_name
-    written = sorted(path.name for path in Path("out").iterdir())
-    assert written == ["a.png", "b.tif", "c.png", "d.npy", "e.png"]
+    assert written("out") == ["a.png", "b.tif", "c.png", "d.npy", "deeper/no.png", "e.png"]
 
 
 def test_what_is_no_picture_is_named_and_counted(onnxseg, halves, mixed) -> None:
     done = onnxseg("segment", mixed, "-m", halves, "-o", "out")
-    assert "5 done, 1 failed, 2 skipped" in done.stderr
+    assert "6 done, 1 failed, 2 skipped" in done.stderr
     assert "notes.txt" in done.stderr
     assert "torn.png" in done.stderr
-    assert len(done.stdout.splitlines()) == 5
+    assert len(done.stdout.splitlines()) == 6
 
 
 def test_skipped_files_alone_are_no_failure(onnxseg, halves, mixed) -> None:
@@ -68,7 +73,7 @@ def test_a_folder_without_pictures_is_wrong_usage(onnxseg, halves, tmp_path) -> 
 
 def test_a_chosen_format_holds_for_the_whole_folder(onnxseg, halves, mixed) -> None:
     onnxseg("segment", mixed, "-m", halves, "-o", "out", "--format", "npy")
-    assert {path.suffix for path in Path("out").iterdir()} == {".npy"}
+    assert {Path(name).suffix for name in written("out")} == {".npy"}
 
 
 def test_a_note_that_holds_for_every_image_is_told_once(onnxseg, tmp_path, mixed) -> None:
@@ -83,7 +88,7 @@ def test_a_note_that_holds_for_every_image_is_told_once(onnxseg, tmp_path, mixed
 def test_ctrl_c_ends_the_run_and_leaves_no_half_file(tmp_path: Path, mixed: Path) -> None:
     slow = nets.slow(tmp_path / "slow.onnx")
     np.save(tmp_path / "a.npy", np.zeros((40, 50), np.uint8))
-    np.save(tmp_path / "b.npy", np.zeros((2000, 2000), np.uint8))
+    np.save(tmp_path / "b.npy", np.zeros((6000, 6000), np.uint8))
     np.save(tmp_path / "c.npy", np.zeros((40, 50), np.uint8))
     words = ("segment", "a.npy", "b.npy", "c.npy", "-m", slow, "-o", "out", "--json")
     process = subprocess.Popen(
@@ -103,7 +108,7 @@ def test_ctrl_c_ends_the_run_and_leaves_no_half_file(tmp_path: Path, mixed: Path
     assert process.returncode == 130, stderr
     assert time.monotonic() - asked < 5
     assert [r["status"] for r in json.loads(stdout)["results"]] == ["done", "failed", "skipped"]
-    assert [path.name for path in (tmp_path / "out").iterdir()] == ["a.npy"]
+    assert written(tmp_path / "out") == ["a.npy"]
 
 
 def test_an_unknown_device_is_wrong_usage_and_told_once(onnxseg, halves, mixed) -> None:

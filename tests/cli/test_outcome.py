@@ -2,8 +2,8 @@ from pathlib import Path
 
 import pytest
 
-from napari_onnxseg.cli.faults import ExitCode, describe, exit_code
-from napari_onnxseg.cli.outcome import Outcome, total_code
+from napari_onnxseg.cli.faults import describe, exit_code
+from napari_onnxseg.cli.outcome import Tally
 from napari_onnxseg.errors import (
     CancelledError,
     ChoiceError,
@@ -13,13 +13,12 @@ from napari_onnxseg.errors import (
     ModelNotFoundError,
     TileError,
 )
+from napari_onnxseg.pipeline.folder_outcome import ImageOutcome, failed
 
-DONE = Outcome(Path("a"), "done")
-SKIPPED = Outcome(Path("b"), "skipped")
-
-
-def failed(code: ExitCode) -> Outcome:
-    return Outcome(Path("c"), "failed", code=code)
+DONE = ImageOutcome(Path("a"), "done")
+SKIPPED = ImageOutcome(Path("b"), "skipped")
+FAILED, USAGE = failed(Path("c"), ImageError("x")), failed(Path("d"), ChoiceError("x"))
+REFUSED, CANCELLED = failed(Path("e"), DeviceError("x")), failed(Path("f"), CancelledError("x"))
 
 
 @pytest.mark.parametrize(
@@ -52,20 +51,23 @@ def test_our_own_faults_are_one_line_and_others_name_their_type() -> None:
     [
         ([DONE, DONE], 0),
         ([DONE, SKIPPED], 0),
-        ([DONE, failed(ExitCode.FAILED)], 1),
-        ([DONE, failed(ExitCode.USAGE)], 1),
-        ([failed(ExitCode.USAGE)], 2),
-        ([failed(ExitCode.USAGE), failed(ExitCode.FAILED)], 1),
-        ([DONE, failed(ExitCode.DEVICE), SKIPPED], 3),
-        ([DONE, failed(ExitCode.CANCELLED), SKIPPED], 130),
+        ([DONE, FAILED], 1),
+        ([DONE, USAGE], 1),
+        ([USAGE], 2),
+        ([USAGE, FAILED], 1),
+        ([DONE, REFUSED, SKIPPED], 3),
+        ([DONE, CANCELLED, SKIPPED], 130),
     ],
 )
-def test_the_whole_run_has_one_exit_code(outcomes: list[Outcome], code: int) -> None:
-    assert total_code(outcomes) == code
+def test_the_whole_run_has_one_exit_code(outcomes: list[ImageOutcome], code: int) -> None:
+    with Tally("segment", as_json=False) as tally:
+        for outcome in outcomes:
+            tally.add(outcome)
+        assert tally.code == code
 
 
 def test_a_failed_image_says_why_and_nothing_else() -> None:
-    outcome = Outcome(Path("c.png"), "failed", error="It is empty.", code=ExitCode.FAILED)
+    outcome = failed(Path("c.png"), ImageError("It is empty."))
     assert outcome.to_json() == {
         "input": "c.png", "status": "failed", "reason": "It is empty."
     }  # fmt: skip

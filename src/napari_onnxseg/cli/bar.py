@@ -2,61 +2,69 @@
 
 from __future__ import annotations
 
-from collections.abc import Generator
-from typing import Any
+from types import TracebackType
 
 from rich.progress import (
     BarColumn,
     MofNCompleteColumn,
     Progress,
-    TaskID,
     TextColumn,
     TimeRemainingColumn,
 )
 from rich.table import Column
 
 from napari_onnxseg.cli.screen import errors
-from napari_onnxseg.pipeline import job
+from napari_onnxseg.pipeline.folder_task import FolderStep
 
 
 class Bar:
-    """Shows one image at a time, and which of how many it is.
+    """Shows how many images are done and how long the rest takes; of one image, its tiles.
 
     Parameters
     ----------
     shown : bool
         Draw nothing when False.
-    images : int
-        How many images there are.
     """
 
-    def __init__(self, shown: bool, images: int) -> None:
-        self._shown, self._images, self._count = shown, images, 0
+    def __init__(self, shown: bool) -> None:
+        self._progress = _progress(shown and errors().is_terminal)
+        self._task = self._progress.add_task("", total=None, stage="")
 
-    def follow(self, name: str, story: Generator[job.Progress, None, Any]) -> Any:
-        """Run a story to its end, showing each step.
+    def __enter__(self) -> Bar:
+        self._progress.start()
+        return self
+
+    def __exit__(
+        self,
+        kind: type[BaseException] | None,
+        fault: BaseException | None,
+        at: TracebackType | None,
+    ) -> None:
+        self.close()
+
+    def show(self, step: FolderStep) -> None:
+        """Show how far a run is.
 
         Parameters
         ----------
-        name : str
-            The image.
-        story : generator
-            Yields progress, returns a result; closed whatever happens.
-
-        Returns
-        -------
-        object
-            What the story returns.
+        step : FolderStep
+            The latest one.
         """
-        self._count += 1
-        where = f"[{self._count}/{self._images}] " if self._images > 1 else ""
-        progress = _progress(self._shown and errors().is_terminal)
-        task = progress.add_task(where + name, total=None, stage="loading")
-        try:
-            with progress:
-                return _drain(progress, task, story)
-        finally:
-            story.close()
+        running = dict(step.running)
+        source, last = next(iter(running.items()), (None, None))
+        if step.total == 1 and last is not None:
+            done, total, stage = last.done, last.total, last.stage
+        else:
+            more = f" and {len(running) - 1} more" if len(running) > 1 else ""
+            done, total, stage = step.done, step.total, f"{last.stage}{more}" if last else ""
+        named = "" if source is None else source.name
+        self._progress.update(
+            self._task, description=named, completed=done, total=total, stage=stage
+        )
+
+    def close(self) -> None:
+        """Take the bar away; nothing is left of it."""
+        self._progress.stop()
 
 
 def _progress(shown: bool) -> Progress:
@@ -73,13 +81,3 @@ def _progress(shown: bool) -> Progress:
         redirect_stderr=False,
         disable=not shown,
     )
-
-
-def _drain(progress: Progress, task: TaskID, story: Generator[job.Progress, None, Any]) -> Any:
-    """Show every step and return what the story returns."""
-    while True:
-        try:
-            step = next(story)
-        except StopIteration as end:
-            return end.value
-        progress.update(task, completed=step.done, total=step.total, stage=step.stage)

@@ -17,6 +17,7 @@ from napari_onnxseg.errors import (
     OnnxSegError,
     TileError,
 )
+from napari_onnxseg.pipeline.folder_outcome import describe as describe
 
 
 class ExitCode(IntEnum):
@@ -50,14 +51,6 @@ def exit_code(error: BaseException) -> ExitCode:
     if isinstance(error, (CancelledError, KeyboardInterrupt)):
         return ExitCode.CANCELLED
     return ExitCode.FAILED
-
-
-def describe(error: BaseException) -> str:
-    """Return one line for people; faults that are not ours name their type."""
-    text = " ".join(str(error).split())
-    if isinstance(error, OnnxSegError) and text:
-        return text
-    return f"{type(error).__name__}: {text}" if text else type(error).__name__
 
 
 @contextmanager

@@ -2,14 +2,13 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Annotated
 
 import typer
 
-from napari_onnxseg.cli.places import FORMATS
-from napari_onnxseg.errors import ChoiceError
+from napari_onnxseg.pipeline.folder_job import DEFAULT_NAME, FORMATS, FolderJob
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -22,8 +21,8 @@ class Files:
         Images and folders of images.
     out : Path
         A file for one image, a folder otherwise.
-    format : str or None
-        Format of results in a folder.
+    format, pattern, name, at_once, resume, overwrite, summary : object
+        As for `FolderJob`.
     plan : bool
         Say what would be done, and do nothing.
     as_json : bool
@@ -32,13 +31,15 @@ class Files:
     Raises
     ------
     ChoiceError
-        When the format is unknown.
+        When a choice on files is outside what is allowed.
     """
 
     inputs: Annotated[
         list[Path],
         typer.Argument(
-            metavar="INPUT...", help="Images, or folders of images.", show_default=False
+            metavar="INPUT...",
+            help="Images, or folders of images with their sub-folders.",
+            show_default=False,
         ),
     ]
     out: Annotated[
@@ -58,6 +59,46 @@ class Files:
             show_default=False,
         ),
     ] = None
+    pattern: Annotated[
+        str | None,
+        typer.Option(
+            "--pattern",
+            metavar="GLOB",
+            help="Which files of folders are taken, such as '*.tif' or 'plate1/*.tif'.",
+            show_default=False,
+        ),
+    ] = None
+    name: Annotated[
+        str,
+        typer.Option(
+            "--name",
+            help="How results are called: {stem}, {name}, {parent}, {model}, {index}, {suffix}.",
+        ),
+    ] = DEFAULT_NAME
+    at_once: Annotated[
+        int | None,
+        typer.Option(
+            "--at-once",
+            metavar="N",
+            help="Images worked on at once; half of the cores by default.",
+            show_default=False,
+        ),
+    ] = None
+    resume: Annotated[
+        bool, typer.Option("--resume", help="Keep what an earlier run has finished.")
+    ] = False
+    overwrite: Annotated[
+        bool, typer.Option("--overwrite", help="Make everything anew, also what is there.")
+    ] = False
+    summary: Annotated[
+        Path | None,
+        typer.Option(
+            "--summary",
+            metavar="FILE",
+            help="A .csv or .json file with one row an image, written as the run goes.",
+            show_default=False,
+        ),
+    ] = None
     plan: Annotated[
         bool, typer.Option("--plan", help="Say what would be done, and do nothing.")
     ] = False
@@ -66,8 +107,20 @@ class Files:
     ] = False
 
     def __post_init__(self) -> None:
-        if self.format is not None and self.format not in FORMATS:
-            raise ChoiceError(f"'{self.format}' is not a format; use {', '.join(FORMATS)}.")
+        self.job()
+
+    def job(self) -> FolderJob:
+        """Return the choices on files as the pipeline takes them.
+
+        Returns
+        -------
+        FolderJob
+            Checked.
+        """
+        return FolderJob(
+            self.inputs, self.out, self.pattern, self.name, self.format, self.at_once,
+            self.resume, self.overwrite, self.summary,
+        )  # fmt: skip
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -76,7 +129,9 @@ class CutOutFiles(Files):
 
     Parameters
     ----------
-    inputs, out, format, plan, as_json : object
+    inputs, out, format, pattern, name, at_once, resume, overwrite, summary : object
+        As for `Files`.
+    plan, as_json : bool
         As for `Files`.
     compression : int
         Level of PNG compression, 0 to 9.
@@ -91,8 +146,13 @@ class CutOutFiles(Files):
         int, typer.Option("--compression", help="PNG compression, 0 (fast) to 9 (small).")
     ] = 6
 
-    def __post_init__(self) -> None:
+    def job(self) -> FolderJob:
+        """Return the choices on files as the pipeline takes them.
+
+        Returns
+        -------
+        FolderJob
+            Checked.
+        """
         # A slotted dataclass is made anew, so that super() without arguments does not find it.
-        Files.__post_init__(self)
-        if not 0 <= self.compression <= 9:
-            raise ChoiceError(f"The compression must lie between 0 and 9, got {self.compression}.")
+        return replace(Files.job(self), compression=self.compression)

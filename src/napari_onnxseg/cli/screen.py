@@ -29,10 +29,10 @@ def say(markup: str, text: str = "") -> None:
     errors().print(markup + escape(text))
 
 
-def show(text: str) -> None:
+def show(text: str, end: str = "\n") -> None:
     """Print plain text on standard output; end quietly when its reader has gone."""
     try:
-        sys.stdout.write(text + "\n")
+        sys.stdout.write(text + end)
         sys.stdout.flush()
     except BrokenPipeError as error:
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())  # flushed at the very end
@@ -63,9 +63,9 @@ def _table(columns: Sequence[str], rows: Sequence[Sequence[str]]) -> Table:
 
 def print_json(content: Mapping[str, Any]) -> None:
     """Print one JSON object, the only thing on standard output."""
-    show(json.dumps(content, ensure_ascii=False, indent=2, default=_plain))
+    show(json.dumps(content, ensure_ascii=False, indent=2, default=as_plain))
 
 
-def _plain(value: Any) -> Any:
+def as_plain(value: Any) -> Any:
     """Return numpy numbers as Python ones and everything else as text."""
     return value.item() if hasattr(value, "item") else str(value)

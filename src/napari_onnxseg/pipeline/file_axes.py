@@ -38,6 +38,6 @@ def image_choices(choices: Mapping[str, Any], image: ImageFile) -> dict[str, Any
     if "rgb" not in choices and UNKNOWN in image.axes and shape[2:] and shape[-1] in (3, 4):
         raise ChoiceError(
             f"The last axis of an array of shape {shape} may be colour or columns;"
-            " say --rgb or --no-rgb."
+            " say rgb=True or rgb=False (--rgb or --no-rgb)."
         )
     return {"rgb": image.rgb, "channel_axis": image.channel_axis, **choices}
