@@ -304,3 +304,13 @@ def test_what_an_edited_card_contradicts_is_said(onnxseg, tmp_path):
     assert "names 3 classes, the model gives 2" in said
     again = onnxseg("models", "edit", path, "title=New", "--json")
     assert again.json["notes"] == []
+
+
+def test_commands_that_are_named_can_be_typed_as_they_stand(onnxseg, tmp_path, mine):
+    path = nets.two_class(tmp_path / "two words.onnx")
+    assert "'onnxseg models edit \"two words\"'" in " ".join(
+        onnxseg("models", "add", path).stderr.split()
+    )
+    shown = " ".join(onnxseg("models", "show", "two words").stderr.split())
+    assert "'onnxseg models edit \"two words\" ENTRY=VALUE'" in shown
+    assert "'onnxseg models describe \"two words\"'" in shown

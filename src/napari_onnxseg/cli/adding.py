@@ -15,7 +15,7 @@ from napari_onnxseg.cli.asked import AddAsked
 from napari_onnxseg.cli.downloads import follow
 from napari_onnxseg.cli.editing import read_classes, show_changes
 from napari_onnxseg.cli.guesses import guess_words
-from napari_onnxseg.cli.screen import print_json, say
+from napari_onnxseg.cli.screen import print_json, say, typed
 from napari_onnxseg.cli.texts import read_normalization
 from napari_onnxseg.errors import ModelError
 
@@ -41,7 +41,8 @@ def add_one(asked: AddAsked) -> None:
     if words := guess_words(card, _OPTIONS):
         say(
             "[yellow]note[/yellow] ",
-            f"{words} Add the model again with them, or use 'onnxseg models edit {place.stem}'.",
+            f"{words} Add the model again with them, or use 'onnxseg models edit "
+            f"{typed(place.stem)}'.",
         )
 
 

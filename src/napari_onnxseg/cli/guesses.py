@@ -6,7 +6,7 @@ from collections.abc import Iterable, Mapping
 
 from napari_onnxseg.cards.card import ModelCard
 from napari_onnxseg.cards.save import GUESSES
-from napari_onnxseg.cli.screen import say
+from napari_onnxseg.cli.screen import say, typed
 
 RUN_OPTIONS: Mapping[str, str] = {
     "normalization": "--normalization",
@@ -55,7 +55,7 @@ def tell_guesses(card: ModelCard, given: Iterable[str], silent: bool) -> None:
     """
     words = guess_words(card, RUN_OPTIONS, given)
     if words and not silent:
-        always = f"For all runs: 'onnxseg models describe {card.path}'."
+        always = f"For all runs: 'onnxseg models describe {typed(card.path)}'."
         say("[yellow]note[/yellow] ", f"{words} {always}")
 
 

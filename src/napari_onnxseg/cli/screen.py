@@ -47,6 +47,12 @@ def show_table(columns: Sequence[str], rows: Sequence[Sequence[str]]) -> None:
     show(drawn.get().removesuffix("\n"))
 
 
+def typed(name: object) -> str:
+    """Return a name or path as it is typed in a command: in quotes where it has a space."""
+    text = str(name)
+    return f'"{text}"' if any(mark in text for mark in " \t&;()|<>*?$") else text
+
+
 def say_table(columns: Sequence[str], rows: Sequence[Sequence[str]]) -> None:
     """Print rows under column titles on standard error."""
     errors().print(_table(columns, rows))

@@ -22,7 +22,7 @@ from napari_onnxseg.cards.words import (
     tensor_words,
     tiles_words,
 )
-from napari_onnxseg.cli.screen import print_json, say, show_table
+from napari_onnxseg.cli.screen import print_json, say, show_table, typed
 from napari_onnxseg.pipeline.known import known_model
 
 
@@ -47,8 +47,8 @@ def show_one(model: str, as_json: bool) -> None:
     if {origin for *_, origin in rows} & {ORIGINS[fact] for fact in GUESSES}:
         say(
             "",
-            f"State what is guessed with 'onnxseg models edit {model} ENTRY=VALUE'; "
-            f"'onnxseg models describe {model}' lists the entries.",
+            f"State what is guessed with 'onnxseg models edit {typed(model)} ENTRY=VALUE'; "
+            f"'onnxseg models describe {typed(model)}' lists the entries.",
         )
 
 
