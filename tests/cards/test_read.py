@@ -8,6 +8,7 @@ import pytest
 from onnx import TensorProto, helper
 
 import nets
+from napari_onnxseg import segment_image
 from napari_onnxseg.cards.read import load_card
 from napari_onnxseg.errors import ModelError, ModelNotFoundError
 from napari_onnxseg.prepare.convention import BYTES
@@ -78,6 +79,18 @@ def test_rows_and_columns_that_change_places_are_said(tmp_path):
     path = save(net.model({last: ("float32", [1, 5, None, None])}), tmp_path / "a.onnx")
     with pytest.raises(ModelError, match="are batch, classes, columns, rows; needed are"):
         load_card(path)
+
+
+def test_channels_that_are_declared_wrongly_are_said_and_the_operators_count(tmp_path):
+    net = Net([1, 3, 64, 64])
+    path = save(
+        net.model({net.random_conv("input", 3, 5, 3): ("float32", [1, 7, 64, 64])}),
+        tmp_path / "a.onnx",
+    )
+    card = load_card(path)
+    assert card.output.channels == len(card.classes) == 5
+    assert any("declares 7 channels" in n and "operators give 5" in n for n in card.notes)
+    assert segment_image(np.zeros((64, 64, 3), np.uint8), path, rgb=True).labels.max() < 5
 
 
 def test_a_card_that_says_class_ids_of_several_channels_is_contradicted(tmp_path):

@@ -17,7 +17,7 @@ from napari_onnxseg.runtime.bare import Bare, limits, noise
 from napari_onnxseg.runtime.compare import compare, mend_beside
 from napari_onnxseg.runtime.trial import try_geometry
 from napari_onnxseg.runtime.verdict import judge
-from netbuild import save
+from netbuild import Net, save
 
 
 def titles(report):
@@ -169,3 +169,19 @@ def test_a_refused_copy_leaves_the_file_that_was_there(tmp_path):
     with pytest.raises(ChoiceError):
         mend_beside(path, tmp_path / "b.onnx")
     assert (tmp_path / "b.onnx").read_bytes() == b"other"
+
+
+@pytest.mark.parametrize(
+    ("operators", "severity"), [(("Sub", "Div"), "error"), (("Log", None), "warning"), ((), None)]
+)
+def test_scores_that_are_no_numbers_are_found(tmp_path, operators, severity):
+    net = Net([1, 1, None, None])
+    last = net.random_conv("input", 1, 2, 3)
+    if operators == ("Sub", "Div"):
+        nothing = net.add("Sub", last, last)
+        last = net.add("Div", nothing, nothing)
+    elif operators:
+        last = net.add("Log", last)
+    path = save(net.model({last: ("float32", [1, 2, None, None])}), tmp_path / "a.onnx")
+    found = [f.severity for f in judge(path).findings if f.code == "no-numbers"]
+    assert found == ([severity] if severity else [])

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from dataclasses import replace
 from typing import cast
 
 from napari_onnxseg.cards.card import Fact, Layout, TensorSpec
@@ -170,7 +171,17 @@ def output_spec(
     trusted = position >= 0 and channels_known and bool(view.output_dims)
     inferred = view.output_dims[position] if trusted else None
     whole = TensorFacts(tensor.name, tensor.dtype, dims)
-    return _spec(whole, cast(Layout, layout), inferred), _contradiction("output", told, layout)
+    spec, note = (
+        _spec(whole, cast(Layout, layout), inferred),
+        _contradiction("output", told, layout),
+    )
+    if inferred in (None, spec.channels):
+        return spec, note
+    declared = (
+        f"The file declares {spec.channels} channels for '{tensor.name}', its operators give "
+        f"{inferred}, which counts."
+    )
+    return replace(spec, channels=inferred), f"{note} {declared}".strip()
 
 
 def _spec(tensor: TensorFacts, layout: Layout, channels: int | None) -> TensorSpec:

@@ -6,6 +6,8 @@ import time
 from collections.abc import Iterator
 from pathlib import Path
 
+import numpy as np
+
 from napari_onnxseg.errors import OnnxSegError
 from napari_onnxseg.graph.check import check_subject
 from napari_onnxseg.graph.findings import Finding, Report, report
@@ -31,7 +33,8 @@ def judge(path: Path, wanted: Wanted | None = None) -> Report:
     -------
     Report
         All findings, worst first; those of the trial are ``does-not-run``, ``trial``,
-        ``trial-differs`` and ``speed``.
+        ``trial-differs``,
+        ``no-numbers`` and ``speed``.
 
     Raises
     ------
@@ -47,21 +50,30 @@ def _tried(subject: Subject) -> Iterator[Finding]:
     try:
         bare = Bare(subject.path)
         if subject.probe is not None and subject.view is not None:
-            yield _speed(bare, subject, subject.probe, subject.view)
+            yield from _first_runs(bare, subject, subject.probe, subject.view)
             yield _told(try_geometry(bare, subject))
     except OnnxSegError as error:
         yield Finding("error", "does-not-run", str(error), "There will be no answer.")
 
 
-def _speed(bare: Bare, subject: Subject, probe: Probe, view: Receptive) -> Finding:
-    """Time one tile, after one that warms up."""
+def _first_runs(bare: Bare, subject: Subject, probe: Probe, view: Receptive) -> Iterator[Finding]:
+    """Look at the numbers of one tile, and time it the second time."""
     sides = tile_sides(subject, view)
     picture = noise(subject, sides, probe.batch)
-    bare.run(probe.input, picture)
+    finite = np.isfinite(bare.run(probe.input, picture)[probe.output])
+    if not finite.all():
+        some = "Some of the" if finite.any() else "All"
+        yield Finding(
+            "warning" if finite.any() else "error",
+            "no-numbers",
+            f"{some} scores of a trial run are no finite numbers (NaN or infinity).",
+            "Such pixels get a class that means nothing; look for a division by zero, the "
+            "logarithm of zero, or an overflow of half precision.",
+        )
     start = time.perf_counter()
     bare.run(probe.input, picture)
     seconds = time.perf_counter() - start
-    return Finding(
+    yield Finding(
         "info",
         "speed",
         f"A tile of {' x '.join(map(str, sides))} px takes {seconds:.3g} s on one processor core.",
