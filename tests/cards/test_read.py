@@ -46,6 +46,13 @@ def test_a_model_that_takes_bytes_is_fed_the_range_of_bytes(tmp_path):
     assert card.facts["normalization"] == "graph"
 
 
+def test_the_range_of_other_whole_numbers_is_a_guess_and_said(tmp_path):
+    card = load_card(cast(tmp_path / "a.onnx", TensorProto.INT32, TensorProto.FLOAT, channels=3))
+    assert card.normalization.method == "none"
+    assert card.facts["normalization"] == "assumed"
+    assert any("takes whole numbers (int32)" in note for note in card.notes)
+
+
 @pytest.mark.parametrize(("dtype", "says"), [("bool", "takes yes or no"), ("str", "takes texts")])
 def test_an_input_that_takes_no_numbers_is_refused(tmp_path, dtype, says):
     kind = {"bool": TensorProto.BOOL, "str": TensorProto.STRING}[dtype]
@@ -131,9 +138,9 @@ def test_what_is_no_file_is_refused_before_it_is_read(tmp_path):
             load_card(path)
 
 
-def cast(path, before, after):
+def cast(path, before, after, channels=1):
     """Write a network that only changes the type of its values."""
-    dims = [1, 1, "h", "w"]
+    dims = [1, channels, "h", "w"]
     graph = helper.make_graph(
         [helper.make_node("Cast", ["x"], ["y"], to=after)],
         "g",

@@ -148,8 +148,15 @@ def normalization_of(tensor: TensorSpec, task: Task, told: Description) -> Findi
     """Say what intensities the model wants; without a card this is an assumption."""
     if told.normalization:
         return Finding(told.normalization, told.fact("normalization"))
+    if tensor.dtype == "uint8":
+        return Finding(BYTES, "graph")
     if not tensor.dtype.startswith("float"):
-        return Finding(BYTES if tensor.dtype == "uint8" else Normalization("none"), "graph")
+        note = (
+            f"The model takes whole numbers ({tensor.dtype}) and nothing says of which range; they "
+            "are fed as they are stored, rounded. If the result looks wrong, choose another "
+            "normalization."
+        )
+        return Finding(Normalization("none"), "assumed", note)
     assumed = IMAGENET if task == "matting" else Normalization("unit")
     note = (
         f"Nothing says how the model wants its intensities; assumed: {assumed.words()}. "
