@@ -17,6 +17,7 @@ from PIL import Image
 from typer.testing import CliRunner
 
 import nets
+from folders import UNIT, results
 from napari_onnxseg import matte_folder, segment_folder, segment_image
 from napari_onnxseg.arrays import atomic as atomic_module
 from napari_onnxseg.arrays.files import read_labels
@@ -26,8 +27,6 @@ from napari_onnxseg.pipeline import folder_crew
 from napari_onnxseg.pipeline.cancel import Cancel
 from napari_onnxseg.pipeline.folder_ledger import LEDGER
 from napari_onnxseg.pipeline.folder_segment import Segmenting
-
-UNIT = {"input": {"normalization": {"method": "unit"}}}
 
 
 @pytest.fixture
@@ -46,12 +45,6 @@ def many(tmp_path: Path) -> Path:
         path.parent.mkdir(parents=True, exist_ok=True)
         Image.fromarray(random.integers(0, 256, (48, 56), dtype=np.uint8)).save(path)
     return tmp_path / "many"
-
-
-def results(folder: Path) -> dict[str, bytes]:
-    """Return the files in a folder of results, without the ledger."""
-    files = [path for path in folder.rglob("*") if path.is_file() and path.name != LEDGER]
-    return {path.relative_to(folder).as_posix(): path.read_bytes() for path in sorted(files)}
 
 
 def rows(summary: Path) -> list[dict[str, str]]:

@@ -107,7 +107,8 @@ class Crew:
 
     def _step(self, total: int, outcome: ImageOutcome | None = None) -> FolderStep:
         """Return how far each image is that is being worked on."""
-        return FolderStep(0, total, tuple(self.live.copy().items()), outcome, self.plan)
+        running = tuple(self.live.copy().items())
+        return FolderStep(0, total, running=running, outcome=outcome, plan=self.plan)
 
     def _submitted(
         self, pool: ThreadPoolExecutor, places: Iterable[tuple[int, Place]]

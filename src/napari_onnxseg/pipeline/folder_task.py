@@ -90,7 +90,7 @@ class Task(Protocol):
 
 
 @dataclass(frozen=True, slots=True)
-class FolderStep:
+class FolderStep(Progress):
     """How far a run over many images is.
 
     Parameters
@@ -105,10 +105,10 @@ class FolderStep:
         What was decided for the image that was begun last, in words.
     stage : str
         What is being done, for people.
+    index, regions : tuple
+        Empty: a run over many images has no plane of its own.
     """
 
-    done: int
-    total: int
     running: tuple[tuple[Path, Progress], ...] = ()
     outcome: ImageOutcome | None = None
     plan: str = ""
