@@ -283,7 +283,10 @@ def test_weights_at_an_address_are_taken_from_the_folder_when_they_are_the_right
     place = {"source": "https://example.org/files/weights.onnx", "sha256": zoo.sha256(weights)}
     content = yaml.safe_load(path.read_text()) | {"weights": {"onnx": place}}
     assert load_card(zoo.write(path, content)).path == weights
-    del place["sha256"]
+    hashed = place.pop("sha256")
+    with pytest.raises(ModelError, match=f"by an address without a hash.*add 'sha256: {hashed}'"):
+        load_card(zoo.write(path, content))
+    place["sha256"] = "0" * 64
     with pytest.raises(ModelError, match="are not those"):
         load_card(zoo.write(path, content))
 

@@ -101,11 +101,15 @@ def _require_hash(path: Path, file: File, kind: str) -> None:
         return
     status = path.stat()
     found = _hash(path, status.st_mtime_ns, status.st_size)
+    if not file.sha256:
+        raise ModelError(
+            f"The description names the {kind} by an address without a hash, so that '{path}' "
+            f"cannot be known for them; when they are, add 'sha256: {found}' to it."
+        )
     if found != file.sha256.lower():
-        stated = f"{file.sha256[:12]}…" if file.sha256 else "nothing"
         raise ModelError(
             f"The {kind} '{path}' are not those that the description names (SHA-256 "
-            f"{found[:12]}…, it says {stated}); get the package again."
+            f"{found[:12]}…, it says {file.sha256[:12]}…); get the package again."
         )
 
 
