@@ -35,7 +35,8 @@ def peak_mb():
     return resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 1024
 
 before, begin = peak_mb(), time.perf_counter()
-result = segment_image(image, model, rgb=True, store=store, normalization=Normalization("percentile", low=1, high=99, clip=True))
+stretched = Normalization("percentile", low=1, high=99, clip=True)
+result = segment_image(image, model, rgb=True, store=store, normalization=stretched)
 print(json.dumps({"seconds": time.perf_counter() - begin, "peak_mb": peak_mb() - before,
                   "plan": result.record["plan"], "stages": dict(result.seconds)}))
 """

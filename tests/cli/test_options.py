@@ -91,7 +91,8 @@ def test_compression_arrives() -> None:
 
 @pytest.mark.parametrize(
     "words",
-    [["--tile", "big"], ["--region", "4:2,1:3"], ["--colour-order", "GRB"], ["--statistics", "tile"], ["--format", "jpg"],
+    [["--tile", "big"], ["--region", "4:2,1:3"],
+     ["--colour-order", "GRB"], ["--statistics", "tile"], ["--format", "jpg"],
      ["--normalization", "percentile:9,1"], ["--workers", "many"], ["--no-such-option"]],
 )  # fmt: skip
 def test_what_cannot_be_meant_is_wrong_usage(words: list[str]) -> None:

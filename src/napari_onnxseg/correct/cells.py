@@ -40,7 +40,7 @@ class Cells:
         Parameters
         ----------
         doubt : array-like
-            uint8 of any size.
+            Array of uint8, of any size.
         sides : tuple of int
             Pixels of a cell on each axis.
 

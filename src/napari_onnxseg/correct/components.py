@@ -73,7 +73,7 @@ def going_on(pieces: Pieces, seen: Region, region: Region) -> Mask:
     Parameters
     ----------
     pieces : numpy.ndarray
-        seen.shape, from `pieces_of`.
+        Of seen.shape, from `pieces_of`.
     seen, region : Region
         What was looked at, and the part of it that is meant.
 
@@ -194,7 +194,7 @@ def piece_at(labels: Any, point: Sequence[int], within: Region) -> tuple[Region,
     region : Region
         Box around the piece.
     piece : numpy.ndarray
-        region.shape, bool.
+        Of region.shape, bool.
     """
     here = Region(tuple(point), tuple(n + 1 for n in point))
     reach = _FIRST_REACH

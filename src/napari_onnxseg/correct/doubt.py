@@ -130,7 +130,7 @@ class Inverted:
     Parameters
     ----------
     confidence : array-like
-        uint8 of any size, 255 for sure.
+        Array of uint8, of any size, 255 for sure.
     """
 
     confidence: Any

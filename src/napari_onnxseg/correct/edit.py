@@ -46,7 +46,7 @@ class Edit:
         region : Region
             Where the blocks lie.
         old, new : numpy.ndarray
-            region.shape, values before and after; of one dtype.
+            Of region.shape, values before and after; of one dtype.
 
         Returns
         -------
@@ -99,7 +99,7 @@ class Edit:
         region : Region
             Box of the stroke.
         mask : numpy.ndarray or None
-            region.shape, bool: which pixels of it; None for all.
+            Of region.shape, bool: which pixels of it; None for all.
         old : numpy.ndarray
             (N,) values before, in row-major order; or region.shape.
         new : numpy.ndarray or int

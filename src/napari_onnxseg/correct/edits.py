@@ -110,7 +110,7 @@ class Edits:
         Returns
         -------
         numpy.ndarray
-            region.shape, bool.
+            Of region.shape, bool.
         """
         now, then = self._read(region)
         return np.asarray((now != then) | self.carried.within(region), bool)
@@ -123,7 +123,7 @@ class Edits:
         region : Region
             Box.
         mask : numpy.ndarray or bool, optional
-            region.shape, bool: which pixels of it.
+            Of region.shape, bool: which pixels of it.
         """
         self.carried.add(region, mask)
 

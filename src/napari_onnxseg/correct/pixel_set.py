@@ -30,6 +30,8 @@ class PixelSet:
     ----------
     shape : tuple of int
         Pixels of the image.
+    _blocks : dict
+        Bits of a block by its place.
     """
 
     shape: tuple[int, ...]
@@ -53,7 +55,7 @@ class PixelSet:
         Returns
         -------
         numpy.ndarray
-            region.shape, bool.
+            Of region.shape, bool.
         """
         found = np.zeros(region.shape, bool)
         for number, common in self._parts(region):
@@ -71,7 +73,7 @@ class PixelSet:
         region : Region
             Box; what lies outside the image does not count.
         mask : numpy.ndarray or bool, optional
-            region.shape, bool: which pixels of the box.
+            Of region.shape, bool: which pixels of the box.
         """
         self._set(region, mask, marked=True)
 

@@ -25,9 +25,11 @@ def rings_of(mask: Mask) -> tuple[list[Ring], list[Ring]]:
 
     Returns
     -------
-    outer, holes : list of numpy.ndarray
-        Rings around pieces (corners connect), and around what they enclose. A pixel belongs to
-        the mask when its centre lies in an odd number of rings.
+    outer : list of numpy.ndarray
+        Rings around pieces (corners connect).
+    holes : list of numpy.ndarray
+        Rings around what they enclose. A pixel belongs to the mask when its centre lies in an
+        odd number of rings.
     """
     from skimage.measure import find_contours  # here, because it takes 0.4 s to load
 

@@ -31,7 +31,7 @@ class Scope:
     region : Region or None
         Box in which pixels may change; None for the whole image.
     mask : numpy.ndarray or None
-        region.shape, bool: where in the box; None for everywhere.
+        Of region.shape, bool: where in the box; None for everywhere.
     selection : collection of int or None
         Labels that are worked on: every pixel that changes has one of them before or
         after. None for all.
@@ -49,6 +49,16 @@ class Scope:
 
     def within(self, shape: Sequence[int]) -> Region:
         """Return the box inside an image of this shape.
+
+        Parameters
+        ----------
+        shape : sequence of int
+            Of the image, in pixels.
+
+        Returns
+        -------
+        Region
+            The region, or the whole image.
 
         Raises
         ------
@@ -166,7 +176,7 @@ def allowed(scope: Scope, region: Region, old: AnyArray, new: AnyArray) -> Edit:
     region : Region
         Where the blocks lie, inside the region of the scope.
     old, new : numpy.ndarray
-        region.shape, labels before and after.
+        Of region.shape, labels before and after.
 
     Returns
     -------
@@ -181,13 +191,17 @@ def permitted(scope: Scope, region: Region, old: AnyArray, new: AnyArray) -> Any
 
     Parameters
     ----------
-    scope, region, old, new
-        As in `allowed`.
+    scope : Scope
+        What may change.
+    region : Region
+        Where the blocks lie, inside the region of the scope.
+    old, new : numpy.ndarray
+        Of region.shape, labels before and after.
 
     Returns
     -------
     numpy.ndarray
-        region.shape, dtype of the old one.
+        Of region.shape, dtype of the old one.
     """
     keep = old != new
     if scope.mask is not None:

@@ -44,7 +44,7 @@ def snap(
     image : numpy.ndarray
         (*region.shape) or (C, *region.shape), values of the image in the region of the scope.
     stroke : numpy.ndarray
-        region.shape, bool: what was painted. Its middle is surely meant; its rim, and what
+        Of region.shape, bool: what was painted. Its middle is surely meant; its rim, and what
         lies within the reach of it, is decided by the image.
     label : int
         What is painted.

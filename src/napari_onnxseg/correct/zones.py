@@ -109,10 +109,12 @@ def find_tiles(
 
     Parameters
     ----------
-    doubt, labels, scale
+    doubt, labels : array-like
         As in `find_zones`.
     side_px : int, optional
         Side of a tile on the spatial axes.
+    scale : sequence of float, optional
+        As in `find_zones`.
     spatial_ndim : int, optional
         How many of the last axes are spatial.
 

@@ -97,16 +97,16 @@ class FolderStep(Progress):
     ----------
     done, total : int
         Images finished, in any way, and all of them.
+    index, regions : tuple
+        Empty: a run over many images has no plane of its own.
+    stage : str
+        What is being done, for people.
     running : tuple of (Path, Progress)
         Those that are being worked on.
     outcome : ImageOutcome or None
         What became of one more image.
     plan : str
         What was decided for the image that was begun last, in words.
-    stage : str
-        What is being done, for people.
-    index, regions : tuple
-        Empty: a run over many images has no plane of its own.
     """
 
     running: tuple[tuple[Path, Progress], ...] = ()

@@ -78,6 +78,8 @@ class SegmentJob:
         Also return the probability of the chosen class.
     objects : bool
         Also return separate objects, when the card says how.
+    heads : tuple of str, optional
+        Names of the outputs that are wanted, of a model with several; None for all.
     region : Region, optional
         Part of each plane in pixels, inside it; results cover that part only. Where tiles are
         exact they hold what a run on the whole gives there. Statistics are still those of the
@@ -89,8 +91,6 @@ class SegmentJob:
     resume : bool
         Go on with the run that was begun in ``store``; one of another job, model or image is
         refused.
-    heads : tuple of str, optional
-        Names of the outputs that are wanted, of a model with several; None for all.
 
     Raises
     ------
