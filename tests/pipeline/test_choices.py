@@ -163,3 +163,29 @@ def test_a_part_for_a_network_without_exact_tiles_is_said_to_differ(tmp_path):
     job = SegmentJob(path, region=Region((0, 0), (50, 60)))
     plan = plan_segment(as_stack(np.zeros((300, 300), np.uint8)), load_card(path), job)
     assert any("this part may differ from what a run on the whole gives" in n for n in plan.notes)
+
+
+@pytest.mark.parametrize(
+    ("rule", "words"),
+    [
+        ({"inside": 1, "border": 1}, "inside 1 and border 1, which must be two classes above 0"),
+        ({"inside": 1, "border": 0}, "must be two classes above 0"),
+        ({"inside": 0}, "takes class 0, the background, for the inside"),
+    ],
+)
+def test_a_rule_that_cannot_separate_objects_is_refused(tmp_path, rule, words):
+    card = {"format": 1, "objects": {"method": "watershed", **rule}}
+    path = nets.two_class(tmp_path / "net.onnx", card=card)
+    with pytest.raises(ChoiceError, match=words):
+        segment_image(np.zeros((40, 40), np.float32), path, objects=True)
+    assert segment_image(np.zeros((40, 40), np.float32), path).objects is None
+
+
+def test_no_objects_where_there_are_pixels_of_them_is_explained(tmp_path):
+    rule = {"method": "watershed", "inside": 1, "seed_threshold": 1.0}
+    path = nets.two_class(tmp_path / "net.onnx", card={"format": 1, "objects": rule})
+    image = np.zeros((40, 40), np.float32)
+    image[5:20, 5:20] = 0.9
+    found = segment_image(image, path, objects=True)
+    assert not found.objects.any()
+    assert any("No object was found, although 225 pixels" in note for note in found.notes)

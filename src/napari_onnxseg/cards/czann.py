@@ -192,11 +192,17 @@ def _classes(names: tuple[str, ...]) -> tuple[ClassInfo, ...]:
 
 def _suggested(entries: Entries, shape: tuple[int, ...]) -> Suggested | None:
     overlap = entries.numbers("MinOverlap")
+    fits = len(overlap) == len(shape) - 1 and all(
+        0 <= both < side for both, side in zip(overlap, shape, strict=False)
+    )
+    if overlap and len(shape) in _LAYOUTS and not fits:
+        entries.notes.append(
+            f"'MinOverlap' of the package is {list(overlap)}, not one number an axis from 0 to "
+            f"below {list(shape[:-1])}; it was left aside."
+        )
     found = Suggested(
         tile=shape[:-1] if len(shape) in _LAYOUTS and min(shape) > 0 else None,
-        halo=tuple(ceil(both / 2) for both in overlap)
-        if len(overlap) == len(shape) - 1 and min(overlap) >= 0
-        else None,
+        halo=tuple(ceil(both / 2) for both in overlap) if fits and overlap else None,
     )
     return found if found != Suggested() else None
 

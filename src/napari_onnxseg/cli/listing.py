@@ -24,13 +24,13 @@ def list_all(as_json: bool) -> None:
     here = [m for m in found if m.source != "downloadable"]
     show_table(
         ("name", "task", "title", "licence", "size", "from"),
-        [(m.name, m.task, m.title, m.licence, _megabytes(m.size_bytes), m.source) for m in here],
+        [(m.name, m.task, m.title, m.licence, _amount(m.size_bytes), m.source) for m in here],
     )
     absent = [m for m in found if m.source == "downloadable"]
     show("")
     show_table(
         ("can be downloaded", "title", "licence", "size"),
-        [(m.name, m.title, _short(m.licence), _megabytes(m.size_bytes)) for m in absent],
+        [(m.name, m.title, _short(m.licence), _amount(m.size_bytes)) for m in absent],
     )
     say("", f"Put your own .onnx files, with or without a card, into {user_folder()}.")
     say("", "'onnxseg models download NAME' shows size and terms first.")
@@ -41,9 +41,11 @@ def _short(licence: str) -> str:
     return licence.partition(";")[0].partition(" (")[0]
 
 
-def _megabytes(size_bytes: int | None) -> str:
+def _amount(size_bytes: int | None) -> str:
     """Return a size for people."""
-    return "" if size_bytes is None else f"{size_bytes / 1e6:.1f} MB"
+    if size_bytes is None:
+        return ""
+    return f"{size_bytes / 1e6:.1f} MB" if size_bytes >= 1e5 else f"{size_bytes / 1e3:.1f} kB"
 
 
 def _summary_json(summary: ModelSummary) -> dict[str, Any]:

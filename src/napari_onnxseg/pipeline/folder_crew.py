@@ -41,7 +41,7 @@ LARGE_WORDS = "Large images are worked on one at a time, each with all cores."
 class _Ready:
     """An image that was read, with its plan and how it is to run."""
 
-    image: ImageFile
+    image: Any
     plan: Plan
     workers: int | None
     alone: bool
@@ -68,6 +68,7 @@ class Crew:
         self.gate = Gate(self.most)
         self.live: dict[Path, Progress] = {}
         self.plan = ""
+        self._last: tuple[Any, _Ready | None] = (None, None)
         self.stopped = Event()
         self._begun = Event()
 
@@ -161,6 +162,17 @@ class Crew:
         )
 
     def _ready(self, image: ImageFile) -> _Ready:
+        """Plan an image; one that looks like the last is planned like it, pixels do not matter."""
+        data = image.data
+        looks = (data.shape, str(data.dtype), image.axes, image.rgb, image.channel_axis,
+                 image.scale, image.units, isinstance(data, np.ndarray))  # fmt: skip
+        before, ready = self._last
+        if ready is None or before != looks:
+            ready = self._decided(image)
+            self._last = (looks, replace(ready, image=None))
+        return replace(ready, image=image)
+
+    def _decided(self, image: ImageFile) -> _Ready:
         """Decide whether an image runs beside others, on one thread, or alone with all."""
         plan = self.task.plan(image)
         if self.most == 1 or self.only_plan:

@@ -223,7 +223,7 @@ def diagnosis_of(plan: SegmentPlan, output: Output, stats: Any) -> tuple[str, ..
         return diagnose_values(output.result().limits, output.nonfinite, output.valid, feed)
     names = {c.id: c.name for c in head.classes}
     ordered = [names.get(i, f"class {i}") for i in range(len(output.counts))]
-    found = diagnose(output.counts, output.nonfinite, feed, ordered)
+    found = diagnose(output.counts, output.nonfinite, feed, ordered) + _without_objects(output)
     decoder = output.final or output.decoder
     if not isinstance(decoder, ClassDecoder) or len(output.counts) <= decoder.classes:
         return found
@@ -232,6 +232,21 @@ def diagnosis_of(plan: SegmentPlan, output: Output, stats: Any) -> tuple[str, ..
         f"{len(names)} classes: add the others to the card."
     )
     return (*found, unknown)
+
+
+def _without_objects(output: Output) -> tuple[str, ...]:
+    """Say why there are no objects where there are pixels of their class."""
+    rule = output.head.objects
+    if rule is None or "objects" not in output.arrays or output.last_object:
+        return ()
+    pixels = int(output.counts[rule.inside]) if rule.inside < len(output.counts) else 0
+    if not pixels:
+        return ()
+    return (
+        f"No object was found, although {pixels:,} pixels are of its class: the rule of the card "
+        f"wants a probability above {rule.foreground_threshold:g} for them, above "
+        f"{rule.seed_threshold:g} at their seeds, and {rule.min_area_px} px or more.",
+    )
 
 
 def _row_slices(planes: AnyArray) -> Iterator[slice]:

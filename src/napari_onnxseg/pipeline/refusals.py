@@ -41,6 +41,18 @@ def refuse_misfits(card: ModelCard, job: SegmentJob, heads: tuple[Head, ...]) ->
     _refuse_without_classes(card, job, heads)
     if any(head.scores == "labels" for head in heads):
         _refuse_scores(card, job)
+    for head in heads if job.objects else ():
+        if head.objects and head.objects.border in (head.objects.inside, 0):
+            raise ChoiceError(
+                f"The card of '{card.name}' separates objects by inside {head.objects.inside} and "
+                f"border {head.objects.border}, which must be two classes above 0; correct its "
+                "'objects'."
+            )
+        if head.objects and head.objects.inside == 0:
+            raise ChoiceError(
+                f"The card of '{card.name}' takes class 0, the background, for the inside of "
+                "objects; correct its 'objects'."
+            )
     if job.objects and not any(head.objects for head in heads):
         raise ChoiceError(
             f"The card of '{card.name}' has no rule for separating objects; "

@@ -22,7 +22,6 @@ class QuestionSheet(QWidget):
     def __init__(self, parent: QWidget | None = None) -> None:
         super().__init__(parent)
         self.title, self.about, self.meaning = sentences(), sentences(), sentences()
-        self.title.setText("<b>Nobody has described this model</b>")
         self.looks, self.orders = LookTiles(), LookTiles(columns=2)
         self.looks.offer([""], 0)
         self.orders.offer(["red, green, blue", "blue, green, red"], 0)
@@ -54,6 +53,9 @@ class QuestionSheet(QWidget):
         topics : tuple of str
             Those that are asked.
         """
+        known = "Not everything is known of this model"
+        nobody = "Nobody has described this model"
+        self.title.setText(f"<b>{nobody if 'classes' in topics else known}</b>")
         self.about.setText(f"<span style='color: {faint(self)}'>{HINT}</span>")
         for topic, block in self.blocks.items():
             block.setVisible(topic in topics)

@@ -145,7 +145,7 @@ def _create(card: ModelCard, device: Device, threads: int) -> Any:
 def _options(threads: int) -> Any:
     """Return the options measured best: no memory pattern, no spinning threads."""
     options = ort.SessionOptions()
-    options.log_severity_level = 3
+    options.log_severity_level = 4
     options.enable_mem_pattern = False
     options.intra_op_num_threads = threads
     options.inter_op_num_threads = 1

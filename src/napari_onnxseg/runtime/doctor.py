@@ -8,6 +8,7 @@ import re
 import tempfile
 from collections.abc import Iterator
 from dataclasses import asdict, dataclass
+from functools import cache
 from importlib.metadata import PackageNotFoundError, version
 from pathlib import Path
 from typing import Any, Literal
@@ -125,6 +126,7 @@ def _affinity() -> set[int]:
     return set(range(os.cpu_count() or 1))
 
 
+@cache
 def _siblings(number: int) -> str:
     """Name the core of a logical processor by the processors that share it."""
     try:

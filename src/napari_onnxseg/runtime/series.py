@@ -33,6 +33,7 @@ class Run:
         self.session = session
         self.outputs = outputs or (session.card.output,)
         self.options = ort.RunOptions()
+        self.options.log_severity_level = 4  # faults are told in our own words
         self._stopped = threading.Event()
 
     def __call__(self, batch: Batch, /) -> Scores | tuple[Scores, ...]:

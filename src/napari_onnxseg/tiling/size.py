@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from functools import lru_cache
 from math import ceil
 from typing import Any
 
@@ -13,6 +14,9 @@ from numpy.typing import NDArray
 from napari_onnxseg.tiling.axis import Axis, Sides, padded_length, per_axis, smallest_tile
 
 _PER_AXIS = 96
+
+REMEMBERED = 256
+"""Choices that are kept in memory."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -69,14 +73,23 @@ def choose_tile(  # noqa: PLR0913  (three facts of the network, three of the mac
     """
     limits = _Limits(bytes_per_px, budget_bytes, workers, smallest, largest)
     named = {"multiple": multiple, "halo": halo, "shrink": shrink}
-    facts = [per_axis(name, value, len(shape)) for name, value in named.items()]
+    facts = tuple(per_axis(name, value, len(shape)) for name, value in named.items())
+    return _cheapest(tuple(shape), facts, limits)
+
+
+@lru_cache(maxsize=REMEMBERED)
+def _cheapest(
+    shape: tuple[int, ...], facts: tuple[tuple[int, ...], ...], limits: _Limits
+) -> tuple[int, ...]:
+    """Return the tile of `choose_tile`; images of a folder often have one size."""
+    workers, budget_bytes = limits.workers, limits.budget_bytes
     options = [_candidates(*axis, limits=limits) for axis in zip(shape, *facts, strict=True)]
     sides = np.meshgrid(*(sides for sides, _ in options), indexing="ij", sparse=True)
     counts = np.meshgrid(*(counts for _, counts in options), indexing="ij", sparse=True)
     area, tiles = _product(sides), _product(counts)
-    memory = area * np.minimum(tiles, workers) * bytes_per_px
+    memory = area * np.minimum(tiles, workers) * limits.bytes_per_px
     cost = np.ceil(tiles / workers) * area
-    best = _best(cost, memory, budget_bytes, _roomy(sides, shape, smallest))
+    best = _best(cost, memory, budget_bytes, _roomy(sides, shape, limits.smallest))
     place = np.unravel_index(best, cost.shape)
     return tuple(int(sides[i]) for (sides, _), i in zip(options, place, strict=True))
 
