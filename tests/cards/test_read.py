@@ -1,5 +1,6 @@
 import json
 import os
+import time
 from pathlib import Path
 
 import numpy as np
@@ -363,3 +364,13 @@ def test_a_card_saved_with_a_byte_order_mark_is_read(tmp_path):
 def test_the_root_of_the_disk_is_a_folder_and_no_model():
     with pytest.raises(ModelError, match="is a folder"):
         load_card(Path.home().anchor)
+
+
+def test_a_file_that_no_onnx_file_can_be_is_refused_without_reading_it(tmp_path):
+    path = tmp_path / "huge.onnx"
+    with path.open("wb") as file:
+        file.truncate(2_200_000_000)  # sparse
+    begin = time.process_time()
+    with pytest.raises(ModelError, match="has 2.2 GB, and an ONNX file holds at most 2 GB"):
+        load_card(path)
+    assert time.process_time() - begin < 1  # hashing it takes several

@@ -25,7 +25,7 @@ from napari_onnxseg.cards.tensors import choose_input, input_spec, output_spec
 from napari_onnxseg.errors import ModelError
 from napari_onnxseg.graph.inspect import GraphFacts, TensorFacts, inspect
 from napari_onnxseg.graph.layout import convolution_evidence
-from napari_onnxseg.graph.load import followed, read_model, require_side_files
+from napari_onnxseg.graph.load import followed, read_model, refuse_others, require_side_files
 from napari_onnxseg.graph.probe import Probe
 from napari_onnxseg.graph.receptive import Receptive, analyse
 
@@ -92,6 +92,7 @@ def load_card(model: str | Path) -> ModelCard:
     source = locate(model)
     path = source.path
     card, note = card_beside(source)
+    refuse_others(path)
     sha256 = _checked_hash(path, card)
     require_pinned(path, sha256)
     own, aside = own_description(user_folder(), source.given, sha256)

@@ -12,6 +12,9 @@ from google.protobuf.message import DecodeError  # type: ignore[import-untyped]
 
 from napari_onnxseg.errors import ModelError, ModelNotFoundError, OnnxSegError
 
+MOST_BYTES = (1 << 31) - 1
+"""What a protobuf message can hold."""
+
 LONGEST = 200
 """Characters of a foreign message that are shown."""
 
@@ -58,7 +61,7 @@ def parse_model(path: Path) -> onnx.ModelProto:
     ModelError
         When the file is missing or is no ONNX model.
     """
-    _refuse_others(path)
+    refuse_others(path)
     try:
         model = onnx.load(path, load_external_data=False)
     except DecodeError:
@@ -112,8 +115,19 @@ def side_files(model: onnx.ModelProto) -> tuple[str, ...]:
     return tuple(sorted(found))
 
 
-def _refuse_others(path: Path) -> None:
-    """Raise for what can be told without parsing."""
+def refuse_others(path: Path) -> None:
+    """Raise for what can be told without reading the file.
+
+    Parameters
+    ----------
+    path : Path
+        Of the ``.onnx`` file.
+
+    Raises
+    ------
+    ModelError
+        When it is missing, empty, too large, or something else.
+    """
     for wrong, error in _objections(path):
         if wrong:
             raise error
@@ -125,6 +139,13 @@ def _objections(path: Path) -> Iterator[tuple[bool, ModelError]]:
     yield (
         path.stat().st_size == 0,
         ModelError(f"'{path}' is empty; export or download the model again."),
+    )
+    yield (
+        path.stat().st_size > MOST_BYTES,
+        ModelError(
+            f"'{path}' has {path.stat().st_size / 1e9:.1f} GB, and an ONNX file holds at most 2 GB; "
+            "export the model with its weights in a file beside it."
+        ),
     )
     yield (
         zipfile.is_zipfile(path),
