@@ -1,6 +1,5 @@
 import json
 import os
-import time
 from pathlib import Path
 
 import numpy as np

@@ -136,14 +136,15 @@ def refuse_others(path: Path) -> None:
 def _objections(path: Path) -> Iterator[tuple[bool, ModelError]]:
     yield not path.exists(), ModelNotFoundError(f"There is no model file '{path}'.")
     yield path.is_dir(), ModelError(f"'{path}' is a folder; choose the .onnx file in it.")
+    size = path.stat().st_size
     yield (
-        path.stat().st_size == 0,
+        size == 0,
         ModelError(f"'{path}' is empty; export or download the model again."),
     )
     yield (
-        path.stat().st_size > MOST_BYTES,
+        size > MOST_BYTES,
         ModelError(
-            f"'{path}' has {path.stat().st_size / 1e9:.1f} GB, and an ONNX file holds at most 2 GB; "
+            f"'{path}' has {size / 1e9:.1f} GB, and an ONNX file holds at most 2 GB; "
             "export the model with its weights in a file beside it."
         ),
     )
