@@ -18,6 +18,7 @@ from PIL import Image
 from qtpy.QtWidgets import QApplication
 
 from napari_onnxseg.cards.catalog import bundled_folder
+from napari_onnxseg.plugin.folder_widget import FolderWidget
 from napari_onnxseg.plugin.matting_widget import MattingWidget
 from napari_onnxseg.plugin.models_widget import ModelsWidget
 from napari_onnxseg.plugin.panel import Panel
@@ -80,6 +81,33 @@ def questions_picture(viewer: napari.Viewer, model: Path, file: Path) -> None:
     save(viewer, file)
 
 
+def folder_picture(folder: Path, file: Path) -> None:
+    """Run a folder of parts of a sample, one of them torn, open one, and save the window."""
+    ((data, _, _),) = nuclei()
+    random = np.random.default_rng(1)
+    for number in range(12):
+        place = folder / f"plate-{number // 6 + 1}" / f"well-{number % 6 + 1:02}.png"
+        place.parent.mkdir(parents=True, exist_ok=True)
+        top, left = random.integers(0, np.subtract(data.shape, (200, 240)))
+        Image.fromarray(np.ascontiguousarray(data[top : top + 200, left : left + 240])).save(place)
+    (folder / "plate-1" / "well-04.png").write_bytes(place.read_bytes()[:500])
+    viewer = napari.Viewer(show=True)
+    viewer.window.resize(*TALL)
+    widget = FolderWidget(viewer)
+    viewer.window.add_dock_widget(widget, name="Folder")
+    settle(lambda: widget.page.card is not None)
+    widget.files.take([folder])
+    widget.files.name.setText("{stem}-{model}")
+    settle(lambda: not widget.is_looking)
+    widget.run()
+    settle(lambda: not widget.is_running, seconds=2)
+    widget.list.doubleClicked.emit(widget.rows.index(1))
+    settle(lambda: len(viewer.layers) == 2)
+    viewer.reset_view()
+    settle()
+    save(viewer, file)
+
+
 def save(viewer: napari.Viewer, file: Path) -> None:
     """Save the window and close it."""
     shot = Image.fromarray(np.asarray(viewer.screenshot(canvas_only=False, flash=False))[..., :3])
@@ -112,6 +140,7 @@ def main(folder: Path) -> None:
         model = Path(place, "unknown.onnx")
         shutil.copyfile(bundled_folder() / "unet-nuclei.onnx", model)
         questions_picture(opened(nuclei, TALL), model, folder / "questions.png")
+        folder_picture(Path(place, "plates"), folder / "folder.png")
 
 
 if __name__ == "__main__":

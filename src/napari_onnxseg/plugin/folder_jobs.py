@@ -85,8 +85,8 @@ def looking(job: FolderJob, task: Task, cancel: Cancel) -> Steps:
         raise ChoiceError(f"There is no image in {', '.join(map(str, job.inputs))}.")
     rows = [Row(thing.path, (thing.below / thing.path.name).as_posix()) for thing in images]
     first = place_results(images[:1], job, model=task.card.name, floats=task.floats)[0]
-    example = f"{rows[0].below} → {first.target.relative_to(job.out).as_posix()}"
-    return Survey(rows, len(found) - len(images), example, _first_plan(task, images[0].path))
+    example = first.target.relative_to(job.out).as_posix()
+    return Survey(rows, len(found) - len(images), f"→ {example}", _first_plan(task, images[0].path))
 
 
 def running(

@@ -22,7 +22,7 @@ from napari_onnxseg.plugin.card_jobs import background
 from napari_onnxseg.plugin.choosers import Chooser
 from napari_onnxseg.plugin.folder_files import FolderFiles
 from napari_onnxseg.plugin.folder_jobs import Survey, looking, opening, running, task_of
-from napari_onnxseg.plugin.folder_rows import ROW_PX, FolderRows, row_list
+from napari_onnxseg.plugin.folder_rows import GAP_PX, ROW_PX, FolderRows, row_list
 from napari_onnxseg.plugin.folder_task_page import TaskPage
 from napari_onnxseg.plugin.foot import Foot
 from napari_onnxseg.plugin.forms import align, folded, form, later, scrolled
@@ -176,6 +176,7 @@ class FolderWidget(QWidget):
         parts.setChildrenCollapsible(False)
         parts.addWidget(upper)
         parts.addWidget(self.list)
+        parts.setStretchFactor(1, 1)
         outer = QVBoxLayout(self)
         outer.addWidget(parts, 1)
         outer.addWidget(self.foot)
@@ -184,7 +185,8 @@ class FolderWidget(QWidget):
     def _align(self) -> None:
         """Let all fields stand in one column, and the list have what the choices do not need."""
         align(self)
-        room, needed = self.parts.height(), self._body.sizeHint().height()
+        self._body.layout().activate()
+        room, needed = self.parts.height(), self.more.geometry().bottom() + 3 * GAP_PX
         upper = min(needed, room - max(3 * ROW_PX, room // 3))
         self.parts.setSizes([upper, room - upper])
 
