@@ -7,7 +7,7 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
-from qtpy.QtCore import QAbstractListModel, QModelIndex, QRect, QSize, Qt
+from qtpy.QtCore import QAbstractListModel, QModelIndex, QRect, QSize, Qt, Signal
 from qtpy.QtGui import QColor, QPainter, QPalette
 from qtpy.QtWidgets import (
     QAbstractItemView,
@@ -63,6 +63,9 @@ class Row:
 
 class FolderRows(QAbstractListModel):
     """All images of a run, however many; pictures are made of those in sight only."""
+
+    repainted = Signal()
+    """Emitted when a row reads differently; `dataChanged` would lay out all rows anew."""
 
     def __init__(self, parent: QWidget | None = None) -> None:
         super().__init__(parent)
@@ -147,8 +150,7 @@ class FolderRows(QAbstractListModel):
             return
         row = self.rows[number]
         self.rows[number] = replace(row, status=status, words=words, result=result or row.result)
-        index = self.index(number)
-        self.dataChanged.emit(index, index)
+        self.repainted.emit()
 
 
 class RowPainter(QStyledItemDelegate):
@@ -243,6 +245,7 @@ def row_list(rows: FolderRows, pictures: Thumbnails) -> QListView:
     view.setMinimumHeight(2 * ROW_PX)
     view.setToolTip("Double click opens an image with its result.")
     pictures.ready.connect(view.viewport().update)
+    rows.repainted.connect(view.viewport().update)
     return view
 
 

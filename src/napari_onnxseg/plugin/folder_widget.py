@@ -34,6 +34,9 @@ from napari_onnxseg.plugin.worker import Outcome, Run, Watch, stop_all
 LOOK_DELAY_MS = 300
 """Quiet time after a change before the folder is looked into."""
 
+SHOWN_EVERY_S = 0.25
+"""How often the list is drawn anew during a run."""
+
 MINIMUM_WIDTH_PX = 320
 
 
@@ -56,7 +59,7 @@ class FolderWidget(QWidget):
         self._counts = {"done": 0, "failed": 0, "skipped": 0}
         self._looking: Watch | None = None
         self._openings: set[Watch] = set()
-        self._since = 0.0
+        self._since = self._shown_at = 0.0
         self._delay = later(self, LOOK_DELAY_MS, self.look)
         self._tidy = later(self, 0, self._align)
         self._build()
@@ -275,6 +278,9 @@ class FolderWidget(QWidget):
 
     def _on_step(self, step: FolderStep) -> None:
         """Show what has been told since the last time, and how far the rest is."""
+        if monotonic() - self._shown_at < SHOWN_EVERY_S:
+            return  # drawing takes the computer's time from the run
+        self._shown_at = monotonic()
         self._take_told()
         self.rows.show_step(step)
         self.foot.bar.setRange(0, step.total)
