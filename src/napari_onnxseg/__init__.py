@@ -37,6 +37,8 @@ if TYPE_CHECKING:
     from napari_onnxseg.pipeline.matting import matte_image
     from napari_onnxseg.pipeline.semantic import segment_image
     from napari_onnxseg.prepare.normalize import Normalization
+    from napari_onnxseg.prepare.steps import Step
+    from napari_onnxseg.tiling.region import Region
 
     __version__: str
 
@@ -59,9 +61,11 @@ __all__ = [
     "OnnxSegError",
     "OutOfMemoryError",
     "Progress",
+    "Region",
     "RunError",
     "SegmentJob",
     "SegmentResult",
+    "Step",
     "TileError",
     "__version__",
     "list_models",
@@ -77,6 +81,8 @@ _ELSEWHERE = {
     "ImageOutcome": "pipeline.folder_outcome",
     "ModelCard": "cards.card",
     "Normalization": "prepare.normalize",
+    "Region": "tiling.region",
+    "Step": "prepare.steps",
     "list_models": "cards.catalog",
     "load_card": "cards.read",
     "matte_folder": "pipeline.folder_calls",
