@@ -216,3 +216,10 @@ def test_a_postprocessing_that_is_not_done_is_said(tmp_path, network):
     )
     card = load_card(czseg(tmp_path / "old.czseg", network, xml))
     assert any("FillHoles" in note for note in card.notes)
+
+
+@pytest.mark.parametrize("overlap", [[8], [-8, 8], [8, 5000]])
+def test_an_overlap_that_fits_no_tile_is_left_aside_and_said(tmp_path, network, overlap):
+    card = load_card(czann(tmp_path / "leaf.czann", network, MinOverlap=overlap))
+    assert any("'MinOverlap' of the package is" in note for note in card.notes)
+    assert card.suggested is None or card.suggested.halo is None
