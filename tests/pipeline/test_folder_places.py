@@ -183,3 +183,8 @@ def test_results_that_are_there_are_refused_with_both_ways_out(tmp_path: Path) -
         refuse_existing(places, ["objects"])
     with pytest.raises(ChoiceError, match="no run is remembered"):
         refuse_existing(places, resume=True)
+
+
+def test_a_store_is_refused_rather_than_taken_for_a_folder(tmp_path):
+    with pytest.raises(ChoiceError, match=r"only Python writes so far .*; name a \.tif file"):
+        is_one_file([tmp_path / "a.png"], tmp_path / "out.zarr", None)

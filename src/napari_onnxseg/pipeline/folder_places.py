@@ -56,8 +56,13 @@ def is_one_file(inputs: Sequence[Path], out: Path, suffix: str | None) -> bool:
     Raises
     ------
     ChoiceError
-        When a file name is given for several images, or a format beside a file name.
+        When a file name is given for several images, a format beside a file name, or a store.
     """
+    if out.suffix.lower() == ".zarr":
+        raise ChoiceError(
+            f"'{out}' would be an OME-Zarr store, which only Python writes so far "
+            "(segment_image(..., store=...)); name a .tif file, or a folder."
+        )
     looks_like_file = not out.is_dir() and out.suffix.lower() in (*SUFFIXES, *REFUSED)
     single = len(inputs) == 1 and (not inputs[0].is_dir() or inputs[0].suffix == ".zarr")
     if looks_like_file and not single:
