@@ -8,7 +8,6 @@ from typing import Any
 
 from napari_onnxseg.arrays.source import ImageSource, ImageStack
 from napari_onnxseg.cards.card import Head, ModelCard
-from napari_onnxseg.errors import ChoiceError
 from napari_onnxseg.pipeline.heads import choose_heads, tiled_as
 from napari_onnxseg.pipeline.job import SegmentJob
 from napari_onnxseg.pipeline.memory import network_bytes, result_bytes
@@ -25,6 +24,7 @@ from napari_onnxseg.pipeline.words import bytes_words, count_words, px_words
 from napari_onnxseg.prepare.channels import ChannelMap, map_channels
 from napari_onnxseg.prepare.normalize import Normalization
 from napari_onnxseg.prepare.step_words import chain_words
+from napari_onnxseg.tiling.legal import refuse_outside
 from napari_onnxseg.tiling.plan import TilePlan
 from napari_onnxseg.tiling.region import Region
 
@@ -255,21 +255,12 @@ def _tiles(
     if seen is None:
         return settle_tiles(stack.shape, tiled, job, planes=planes)
     if job.region is not None:
-        _refuse_part(job.region, stack.shape)
+        refuse_outside(job.region, stack.shape)
         job = replace(job, region=seen.back.needs(job.region))
     if seen.once and job.tile is None and all(side is None for side in tiled.input.sides):
         job = replace(job, tile=whole_tile(seen.model, tiled))
     tiles = settle_tiles(seen.model, tiled, job, planes=planes)
     return replace(tiles, target=None) if tiles.blends else tiles
-
-
-def _refuse_part(part: Region, shape: tuple[int, ...]) -> None:
-    """Raise for a part that does not lie in the image."""
-    if not (part.size and Region.of_shape(shape).contains(part)):
-        raise ChoiceError(
-            f"The part {part.start} to {part.stop} does not lie in the image of "
-            f"{px_words(shape)}; choose one that does."
-        )
 
 
 def _may_be_unsure(head: Head) -> bool:

@@ -2,10 +2,34 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from math import ceil
 
 from napari_onnxseg.errors import TileError
 from napari_onnxseg.tiling.axis import Axis, padded_length, smallest_tile
+from napari_onnxseg.tiling.region import Region
+
+
+def refuse_outside(part: Region, shape: Sequence[int]) -> None:
+    """Raise for a part that does not lie in an image.
+
+    Parameters
+    ----------
+    part : Region
+        In pixels.
+    shape : sequence of int
+        Of the image.
+
+    Raises
+    ------
+    TileError
+        When it is empty or reaches outside.
+    """
+    if not (part.size and Region.of_shape(shape).contains(part)):
+        raise TileError(
+            f"The part {part.start} to {part.stop} does not lie in the image of "
+            f"{' × '.join(map(str, shape))} px; choose one that does."
+        )
 
 
 def checked_length(

@@ -9,7 +9,7 @@ from math import ceil, prod
 
 from napari_onnxseg.errors import TileError
 from napari_onnxseg.tiling.axis import Axis, Sides, per_axis
-from napari_onnxseg.tiling.legal import checked_length
+from napari_onnxseg.tiling.legal import checked_length, refuse_outside
 from napari_onnxseg.tiling.region import Region
 from napari_onnxseg.tiling.size import choose_tile
 
@@ -175,13 +175,9 @@ class TilePlan:
         TileError
             When the part is empty or does not lie in the image.
         """
-        whole = Region.of_shape(self.shape)
-        if not (target.size and whole.contains(target)):
-            raise TileError(
-                f"The part {target.start} to {target.stop} does not lie in the image of "
-                f"{_by(self.shape)} px; choose one that does."
-            )
-        return replace(self, target=None if target == whole else target)
+        refuse_outside(target, self.shape)
+        whole = target == Region.of_shape(self.shape)
+        return replace(self, target=None if whole else target)
 
     def words(self) -> str:
         """Return the plan for people, such as ``"12 × 16 tiles of 512 × 512 px, halo 48 px"``."""

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Collection, Iterable, Iterator, Sequence
+from itertools import takewhile
 from math import prod
 
 import numpy as np
@@ -123,16 +124,20 @@ def rows_to_do(plan: TilePlan, done: Collection[int]) -> list[int]:
     list of int
         Numbers of rows, ascending.
     """
-    rows = range(plan.grid[0])
-    spans = [plan.axes[0].keep(row) for row in rows]
-    needed = {
-        row
-        for band in rows
-        if band not in done
-        for row in rows[: band + 1]
-        if spans[row][1] > spans[band][0]
-    }
-    return sorted(needed)
+    members = _rows_in_bands(plan)
+    return sorted({row for band, rows in enumerate(members) if band not in done for row in rows})
+
+
+def _rows_in_bands(plan: TilePlan) -> list[list[int]]:
+    """Return the rows of tiles that lie in each band, in their order."""
+    spans = [plan.axes[0].keep(row) for row in range(plan.grid[0])]
+    members: list[list[int]] = [[] for _ in spans]
+    for row, (_, stop) in enumerate(spans):
+        for band in range(row, len(spans)):
+            if spans[band][0] >= stop:
+                break
+            members[band].append(row)
+    return members
 
 
 class _Rows:
@@ -148,6 +153,7 @@ class _Rows:
         self._kept = plan.kept
         self._spans = [plan.axes[0].keep(row) for row in range(plan.grid[0])]
         self._begins = [*(start for start, _ in self._spans), plan.kept.stop[0]]
+        self._members = _rows_in_bands(plan)
         self._sums: dict[int, Scores] = {}
         self._tiles: dict[int, int] = {}
         self._given: set[int] = set()
@@ -176,23 +182,23 @@ class _Rows:
 
     def _final(self, row: int) -> list[tuple[Region, Scores]]:
         """Give the bands that waited for this row alone."""
-        touched = [i for i in range(self._grid[0]) if i not in self._given and row in self._in(i)]
-        final = [i for i in touched if all(self._whole(other) for other in self._in(i))]
-        bands = [self._band(i) for i in final]
+        waiting = [band for band in self._bands_of(row) if band not in self._given]
+        final = [band for band in waiting if all(map(self._whole, self._members[band]))]
+        bands = [self._band(band) for band in final]
         self._given.update(final)
         self._forget()
         return bands
 
-    def _in(self, band: int) -> list[int]:
-        """Rows that lie in a band, in their order."""
-        start = self._begins[band]
-        return [row for row in range(band + 1) if self._spans[row][1] > start]
+    def _bands_of(self, row: int) -> Iterator[int]:
+        """Give the bands that a row lies in."""
+        stop = self._spans[row][1]
+        return takewhile(lambda band: self._begins[band] < stop, range(row, self._grid[0]))
 
     def _band(self, band: int) -> tuple[Region, Scores]:
         """Add up the rows of a band."""
         start, stop = self._begins[band], self._begins[band + 1]
         total: Scores | None = None
-        for row in self._in(band):
+        for row in self._members[band]:
             first, last = self._spans[row]
             piece = self._sums[row][:, start - first : min(stop, last) - first]
             if total is None and piece.shape[1] == stop - start:
@@ -214,8 +220,7 @@ class _Rows:
     def _forget(self) -> None:
         """Let go of rows whose bands were all given; after the last one begin anew."""
         for row in list(self._sums):
-            bands = (i for i in range(row, self._grid[0]) if row in self._in(i))
-            if all(band in self._given for band in bands):
+            if all(band in self._given for band in self._bands_of(row)):
                 del self._sums[row]
         if len(self._given) == self._grid[0]:
             self._given.clear()
